@@ -1,0 +1,98 @@
+"""One place that says what valid input is, so that every module says it alike.
+
+Each function returns its argument as numpy sees it, or raises a ``ValueError``
+that names the parameter, what it must be and what came.
+"""
+
+import numpy as np
+
+SUM_TOLERANCE = 1e-4  # a float32 softmax over a large vocabulary is off by about 1e-5
+
+
+def _as_floats(name, value, what):
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {what}, got {value!r}") from None
+    return array
+
+
+def _show(values):
+    return f"{float(np.ravel(values)[0]):g}"
+
+
+def _require(name, array, ok, what):
+    if not np.all(ok):
+        raise ValueError(f"{name} must {what}, got {_show(array[~ok] if array.ndim else array)}")
+    return array
+
+
+def probability(name, value):
+    """Numbers in [0, 1], of any shape."""
+    array = _as_floats(name, value, "a number or an array of numbers in [0, 1]")
+    return _require(name, array, (array >= 0) & (array <= 1), "lie in [0, 1]")
+
+
+def non_negative(name, value):
+    """Finite numbers that are zero or more, of any shape."""
+    array = _as_floats(name, value, "a number or an array of numbers")
+    return _require(name, array, np.isfinite(array) & (array >= 0), "be finite and at least 0")
+
+
+def positive(name, value):
+    """Finite numbers above zero, of any shape."""
+    array = _as_floats(name, value, "a number or an array of numbers")
+    return _require(name, array, np.isfinite(array) & (array > 0), "be finite and above 0")
+
+
+def count(name, value, at_least=0):
+    """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts as 4)."""
+    array = _as_floats(name, value, "a whole number or an array of whole numbers")
+    whole = np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)
+    _require(name, array, whole & (array < 2**53), f"be a whole number of at least {at_least}")
+    return array.astype(np.int64)
+
+
+def single_count(name, value, at_least=0):
+    """One whole number of at least ``at_least``, as a Python int."""
+    array = count(name, value, at_least)
+    if array.ndim:
+        raise ValueError(f"{name} must be a single whole number, got an array of shape {array.shape}")
+    return int(array)
+
+
+def distribution(name, value):
+    """One probability distribution of shape (V,): finite, nothing negative, sum 1.
+
+    A sum within ``SUM_TOLERANCE`` of one is rounding (float32 softmax) and is divided out;
+    anything further off is an error.
+    """
+    array = _as_floats(name, value, "a list of probabilities")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one distribution of shape (V,), got shape {array.shape}")
+    _require(name, array, np.isfinite(array) & (array >= 0), "hold finite probabilities of at least 0")
+    total = array.sum()
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ValueError(f"{name} must sum to 1, got a sum of {total:g}")
+    return array / total
+
+
+def pair(p, q):
+    """The target's and the draft's distribution over one vocabulary, both of shape (V,)."""
+    p, q = distribution("p", p), distribution("q", q)
+    if p.shape != q.shape:
+        raise ValueError(f"p and q must have the same length, got {p.size} and {q.size}")
+    return p, q
+
+
+def generator(rng):
+    """A source of uniform numbers: a numpy ``Generator``, or anything with its ``random``."""
+    if not callable(getattr(rng, "random", None)):
+        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    return rng
+
+
+def scalar_or_array(result):
+    """A plain Python float for a 0-d result, the array itself otherwise."""
+    result = np.asarray(result)
+    return result.item() if result.ndim == 0 else result
