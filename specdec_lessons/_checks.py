@@ -45,6 +45,14 @@ def positive(name, value):
     return _require(name, array, np.isfinite(array) & (array > 0), "be finite and above 0")
 
 
+def single_positive(name, value):
+    """One finite number above zero, as a Python float."""
+    array = positive(name, value)
+    if array.ndim:
+        raise ValueError(f"{name} must be a single number, got an array of shape {array.shape}")
+    return float(array)
+
+
 def count(name, value, at_least=0):
     """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts as 4)."""
     array = _as_floats(name, value, "a whole number or an array of whole numbers")

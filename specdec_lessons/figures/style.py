@@ -151,17 +151,20 @@ class Shown:
     def __repr__(self):
         return f"Figure. {self.caption} [{self.alt}]"
 
+    @property
+    def _base64(self):
+        return base64.b64encode(self.image).decode("ascii")
+
     def _repr_html_(self):
-        source = base64.b64encode(self.image).decode("ascii")
         return (
             f'<figure style="margin:0.5em 0;max-width:{self.width}px">'
-            f'<img alt="{html.escape(self.alt, quote=True)}" src="data:image/png;base64,{source}" '
+            f'<img alt="{html.escape(self.alt, quote=True)}" src="data:image/png;base64,{self._base64}" '
             'style="display:block;width:100%;max-width:100%;height:auto;background:#ffffff;border-radius:4px">'
             f'<figcaption style="margin-top:0.4em">{html.escape(self.caption)}</figcaption></figure>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        data = {"text/plain": repr(self), "text/html": self._repr_html_(), "image/png": self.image}
+        data = {"text/plain": repr(self), "text/html": self._repr_html_(), "image/png": self._base64}
         keep = {kind: value for kind, value in data.items()
                 if (not include or kind in include) and kind not in (exclude or ())}
         return keep, {"image/png": {"alt": self.alt, "width": self.width}}
