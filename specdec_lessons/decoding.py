@@ -137,8 +137,8 @@ def verify(drafted, draft_rows, target_rows, rng):
 def accept_ratio(token, p, q):
     """min(1, p/q) of one drafted token, a float; the coin must be strictly below it.
 
-    >>> accept_ratio(0, [0.6, 0.4], [0.8, 0.2])
-    0.75
+    >>> accept_ratio(0, [0.5, 0.5], [0.8, 0.2])
+    0.625
     """
     return min(1.0, float(p[token]) / float(q[token]))
 
@@ -156,7 +156,14 @@ def decode(model, prompt, n_tokens, rng=None, temperature=1.0, eos=None):
     >>> decode(flip, [0], 3).tokens
     (1, 0, 1)
     """
-    return _run(model, None, prompt, n_tokens, 0, rng, temperature, eos, verify)
+    context, n_tokens, temperature, rng, eos = _settings(model, prompt, n_tokens, temperature, rng, eos)
+    rounds = []
+    while len(rounds) < n_tokens and (not rounds or rounds[-1].emitted[0] != eos):
+        row = _row(model.next_probs(context), "the model's next_probs", model, temperature)
+        token = token_at(rng.random(), row)
+        rounds.append(Round(drafted=(), accepted=0, emitted=(token,), last="bonus"))
+        context += (token,)
+    return Trace(tuple(rounds))
 
 
 def speculative_decode(target, draft, prompt, n_tokens, k=4, rng=None, temperature=1.0, eos=None, verify=verify):
@@ -175,53 +182,56 @@ def speculative_decode(target, draft, prompt, n_tokens, k=4, rng=None, temperatu
     ((1, 0, 1, 0, 1, 0), 2, 4)
     """
     require_same_vocabulary(target, draft)
-    return _run(target, draft, prompt, n_tokens, k, rng, temperature, eos, verify)
-
-
-def _run(target, draft, prompt, n_tokens, k, rng, temperature, eos, verify):
-    context = as_tokens(target, "prompt", prompt)
-    n_tokens = _checks.single_count("n_tokens", n_tokens)
-    temperature = _single_temperature(temperature)
-    rng = np.random.default_rng() if rng is None else _checks.generator(rng)
-    eos = None if eos is None else as_tokens(target, "eos", [eos])[0]
+    context, n_tokens, temperature, rng, eos = _settings(target, prompt, n_tokens, temperature, rng, eos)
     policy = as_policy(k)
-
     rounds, remaining = [], n_tokens
-    while remaining > 0:
+    while remaining > 0 and (not rounds or rounds[-1].emitted[-1] != eos):
         drafted, draft_rows = _propose(draft, context, remaining - 1, policy, rounds, temperature, rng)
-        target_rows = _rows(target, "target", context, drafted, temperature)
+        target_rows = _score(target, context, drafted, temperature)
         n = drafted.index(eos) + 1 if eos in drafted else len(drafted)  # nothing counts after the end
         judged, emitted = verify(drafted[:n], draft_rows[:n], target_rows[:n + 1], rng)
-        finished = _finish(drafted, judged, emitted, n, eos)
-        rounds.append(finished)
-        context += finished.emitted
-        remaining -= len(finished.emitted)
-        if eos is not None and finished.emitted[-1] == eos:
-            break
+        rounds.append(_finished(drafted, judged, emitted, n, eos))
+        context += rounds[-1].emitted
+        remaining -= len(rounds[-1].emitted)
     return Trace(tuple(rounds))
 
 
+def _settings(model, prompt, n_tokens, temperature, rng, eos):
+    return (
+        as_tokens(model, "prompt", prompt),
+        _checks.single_count("n_tokens", n_tokens),
+        _single_temperature(temperature),
+        np.random.default_rng() if rng is None else _checks.generator(rng),
+        None if eos is None else as_tokens(model, "eos", [eos])[0],
+    )
+
+
 def _propose(draft, context, at_most, policy, past, temperature, rng):
-    drafted, rows = (), []
-    while len(drafted) < at_most and policy.draft_more(tuple(past), drafted, tuple(rows)):
-        row = _warp(_checks.distribution("the draft's next_probs", draft.next_probs(context + drafted)), temperature)
-        rows.append(row)
-        drafted += (token_at(rng.random(), row),)
+    drafted, rows = (), ()
+    while len(drafted) < at_most and policy.draft_more(tuple(past), drafted, rows):
+        row = _row(draft.next_probs(context + drafted), "the draft's next_probs", draft, temperature)
+        drafted, rows = (*drafted, token_at(rng.random(), row)), (*rows, row)
     return drafted, rows
 
 
-def _rows(model, name, context, drafted, temperature):
-    rows = np.asarray(model.score(context, drafted))
-    wanted = len(drafted) + 1, len(model.vocabulary)
-    if rows.shape != wanted:
-        raise ValueError(f"the {name}'s score must have shape {wanted}, got {rows.shape}")
-    return [_warp(_checks.distribution(f"the {name}'s score", row), temperature) for row in rows]
+def _score(target, context, drafted, temperature):
+    rows = target.score(context, drafted)
+    if len(rows) != len(drafted) + 1:
+        raise ValueError(f"the target's score must have {len(drafted) + 1} rows, got {len(rows)}")
+    return [_row(row, "the target's score", target, temperature) for row in rows]
 
 
-def _finish(drafted, judged, emitted, n, eos):
+def _row(row, name, model, temperature):
+    row = _checks.distribution(name, row)
+    if row.size != len(model.vocabulary):
+        raise ValueError(f"{name} must give {len(model.vocabulary)} probabilities, got {row.size}")
+    return _warp(row, temperature)
+
+
+def _finished(drafted, judged, emitted, n, eos):
     accepted = next((i for i, one in enumerate(judged) if not one.accepted), len(judged))
     last = "correction" if accepted < n else "bonus"
-    if eos is not None and eos in emitted:
+    if eos in emitted:
         end = emitted.index(eos) + 1
         last = "stopped" if end <= accepted else last
         emitted = emitted[:end]

@@ -48,7 +48,7 @@ BLEMISHES = [
 WIDGET_REPR = re.compile(r"^[A-Z]\w*\((children=|value=|description=|layout=|fig_margin=|\)|.*\w+=)", re.DOTALL)
 DATA_URI = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
 HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
-HTML_ALT = re.compile(r"""\balt\s*=\s*(?:"[^"]*\S[^"]*"|'[^']*\S[^']*')""", re.IGNORECASE)
+HTML_ALT = re.compile(r"""\balt\s*=\s*(?:"[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*')""", re.IGNORECASE)
 MARKDOWN_IMAGE = re.compile(r"!\[([^\]]*)\]\(")
 SVG = re.compile(r"<svg\b.*?</svg>", re.IGNORECASE | re.DOTALL)
 SVG_NAME = re.compile(r"<title\b|aria-label|aria-hidden|role\s*=\s*[\"']presentation", re.IGNORECASE)
@@ -174,12 +174,12 @@ def clean(notebook: NotebookNode) -> None:
             del cell["attachments"]
 
 
-def _texts(output: NotebookNode) -> list[str]:
+def readable(output: NotebookNode) -> list[str]:
     """Every readable text of an output, without the bytes of its images."""
     if output.output_type == "stream":
         return [output.text]
     if output.output_type == "error":
-        return ["\n".join(output.traceback)]
+        return [f"{output.ename}: {output.evalue}"]
     return [DATA_URI.sub("", text) for mime, text in output.data.items()
             if isinstance(text, str) and not mime.startswith("image/")]
 
@@ -200,8 +200,8 @@ def _output_problems(output: NotebookNode, names: list[str]) -> list[str]:
         return [f"stores a traceback: {output.ename}"]
     if output.output_type == "stream" and output.name == "stderr" and "allow-stderr" not in names:
         return [f"writes to stderr: {output.text.strip()[:300]}"]
-    found = [f"{why}: …{match.group(0)}…" for text in _texts(output) if output.output_type != "error"
-             for pattern, why in BLEMISHES if (match := pattern.search(text))]
+    found = [f"{why}: …{match.group(0)}…" for text in readable(output) for pattern, why in BLEMISHES
+             if (match := pattern.search(text))]
     if output.output_type not in ("display_data", "execute_result"):
         return found
     data = output.data
@@ -221,9 +221,12 @@ def problems(notebook: NotebookNode) -> list[str]:
     """What is wrong with the stored form of a notebook, one line each, [] where nothing is.
 
     >>> from nbformat.v4 import new_code_cell, new_notebook
-    >>> bad = new_notebook(metadata={"kernelspec": {"name": "conda-env"}}, cells=[new_code_cell("1", id="one")])
-    >>> problems(bad)[0]
-    "kernelspec must be python3, got 'conda-env'"
+    >>> notebook = new_notebook(cells=[new_code_cell("1", id="one")])
+    >>> problems(notebook)
+    ['kernelspec must be python3, got None', 'cell 1 (code cell 1): execution count must be 1, got None']
+    >>> clean(notebook)
+    >>> problems(notebook)
+    []
     """
     found = []
     kernel = notebook.metadata.get("kernelspec", {}).get("name")

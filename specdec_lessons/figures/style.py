@@ -134,11 +134,15 @@ def describe(fig, alt):
 
 
 def png(fig):
-    """The figure as PNG bytes: the same figure gives the same bytes, without date or program name."""
+    """The figure as PNG bytes: the same figure gives the same bytes, without date or program name.
+
+    The first call settles the layout (a second pass of the constrained layout would shift it by fractions of a pixel).
+    """
     if not isinstance(fig, Figure):
         raise ValueError(f"fig must be a matplotlib Figure, got {type(fig).__name__}")
     with matplotlib.style.context(LOOK, after_reset=True), io.BytesIO() as file:
         fig.savefig(file, format="png", dpi=RESOLUTION, metadata={"Software": None})
+        fig.set_layout_engine("none")
         return file.getvalue()
 
 

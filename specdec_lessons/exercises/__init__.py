@@ -1,0 +1,1 @@
+"""The exercises of the lessons: ``lessonNN.NAME`` is one :class:`kit.Exercise`."""

@@ -1,0 +1,147 @@
+"""What an exercise is, and how a learner's answer is checked.
+
+An :class:`Exercise` compares a learner's function with a reference on inputs that go from small to
+large, and answers a wrong one with the first input on which it differs. It never raises.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer of a check; shown as its text. ``passed`` is None where nothing was attempted."""
+
+    passed: bool | None
+    message: str
+
+    def __repr__(self):
+        sign = {True: "✓", False: "✗", None: "○"}[self.passed]
+        return f"{sign} {self.message}"
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong answer that people really give: what it computes, and what to say to it."""
+
+    function: Callable
+    message: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    ``title`` and ``statement``: text. ``stub``, ``solution_code``: source of a function. ``reference``: the
+    right function. ``cases``: tuples of arguments, the smallest first. ``hints``: from a nudge to nearly
+    everything. ``misconceptions``: known wrong answers. ``tolerance``: relative and absolute, on numbers.
+
+    >>> double = Exercise("Double", "Write double(x).", "def double(x):\\n    ...", lambda x: 2 * x,
+    ...                   cases=((1.0,), (3.0,)), hints=("Add x to itself.",),
+    ...                   solution_code="def double(x):\\n    return 2 * x",
+    ...                   misconceptions=(Misconception(lambda x: x * x, "That is the square."),))
+    >>> double.check(lambda x: None)
+    ○ Double: not attempted yet.
+    >>> double.check(lambda x: x * x)
+    ✗ Double: for x = 1 yours gives 1, expected 2. That is the square.
+    >>> double.check(lambda x: x + x)
+    ✓ Double: right on all 2 inputs.
+    """
+
+    title: str
+    statement: str
+    stub: str
+    reference: Callable
+    cases: tuple
+    hints: tuple
+    solution_code: str
+    misconceptions: tuple = field(default=())
+    tolerance: float = 1e-9
+
+    def check(self, answer):
+        """Compare ``answer``, the learner's function, with the reference; returns a :class:`Verdict`."""
+        if not callable(answer):
+            return Verdict(False, f"{self.title}: give the function itself, without calling it; got {answer!r}.")
+        names = tuple(inspect.signature(self.reference).parameters)
+        for arguments in self.cases:
+            given = ", ".join(f"{name} = {show(value)}" for name, value in zip(names, arguments))
+            expected = self.reference(*arguments)
+            try:
+                got = answer(*_copies(arguments))
+            except NotImplementedError:
+                return Verdict(None, f"{self.title}: not attempted yet.")
+            except Exception as error:
+                return Verdict(False, f"{self.title}: for {given} yours stops with {type(error).__name__}: {error}.")
+            if got is None or got is Ellipsis:
+                return Verdict(None, f"{self.title}: not attempted yet.")
+            if not same(got, expected, self.tolerance):
+                message = f"{self.title}: for {given} yours gives {show(got)}, expected {show(expected)}."
+                return Verdict(False, " ".join([message, *self._recognise(answer)]))
+        return Verdict(True, f"{self.title}: right on all {len(self.cases)} inputs.")
+
+    def _recognise(self, answer):
+        for wrong in self.misconceptions:
+            try:
+                alike = all(same(answer(*_copies(one)), wrong.function(*one), self.tolerance) for one in self.cases)
+            except Exception:
+                alike = False
+            if alike:
+                return [wrong.message]
+        return []
+
+    def hint(self, number=1):
+        """Print hint ``number``, counted from 1."""
+        if number in range(1, len(self.hints) + 1):
+            print(f"Hint {number} of {len(self.hints)}: {self.hints[number - 1]}")
+        else:
+            print(f"{self.title} has hints 1 to {len(self.hints)}.")
+
+    def solution(self):
+        """Print one solution."""
+        print(self.solution_code)
+
+
+def _copies(arguments):
+    return tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
+
+
+def same(got, expected, tolerance):
+    """Whether an answer agrees with the expected one: numbers within the tolerance, anything else equal."""
+    try:
+        got, expected = np.asarray(got), np.asarray(expected)
+        if expected.dtype.kind not in "iufb":
+            return got.shape == expected.shape and bool(np.all(got == expected))
+        return got.shape == expected.shape and np.allclose(
+            got.astype(float), expected.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True)
+    except (TypeError, ValueError):
+        return False
+
+
+def show(value):
+    """A value as a learner would write it: plain rounded numbers, short lists."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):.6g}"
+    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) <= 2 and len(value) <= 12:
+        return "[" + ", ".join(show(item) for item in value) + "]"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def compare_guess(guess, truth, unit="", digits=2):
+    """One line that sets a guess (None: no guess yet) beside the right value.
+
+    >>> print(compare_guess(4.2, 3.3616, "tokens"))
+    You guessed 4.2 tokens; it is 3.36 tokens.
+    >>> print(compare_guess(None, 3.3616, "tokens"))
+    No guess yet; it is 3.36 tokens.
+    """
+    unit = f" {unit}" if unit else ""
+    opening = "No guess yet" if guess is None else f"You guessed {guess}{unit}"
+    return f"{opening}; it is {round(float(truth), digits):g}{unit}."

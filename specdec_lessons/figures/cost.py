@@ -1,0 +1,209 @@
+"""Figures of lesson 1: the roofline, the time of a step, the KV cache, and this machine's matrix times n columns."""
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from specdec_lessons import _checks, cost
+from specdec_lessons.figures import style
+
+
+@style.styled
+def roofline(hardware, points=None):
+    """The roofline of a machine with named passes on it, both axes logarithmic -> Figure.
+
+    ``points`` maps a label to a ``StepCost``; by default a decode step, a verify pass of five positions and
+    a prefill of 2,048 of the round 7B model. Raises ``ValueError`` for anything else.
+
+    >>> roofline(cost.HARDWARE["A100 80GB SXM"]).alt[:43]
+    'Roofline of A100 80GB SXM on logarithmic ax'
+    """
+    corner = cost.ridge(hardware)
+    points = _default_points(hardware) if points is None else _costs("points", points)
+    intensities = [step.intensity for step in points.values()]
+    left = min(0.3, *(x / 3 for x in intensities))
+    right = max(corner * 12, *(x * 3 for x in intensities))
+    fig, ax = style.new_figure(7.2, 4.3)
+    for x, colour in (((left, corner), style.MEMORY), ((corner, right), style.COMPUTE)):
+        ax.plot(x, cost.attainable_flops(x, hardware), color=colour, linewidth=3, solid_capstyle="round")
+    ax.plot([corner, corner], [1e-9 * hardware.flops, hardware.flops], color=style.MUTED, linewidth=1, linestyle=":")
+    ax.set(xscale="log", yscale="log", xlim=(left, right),
+           ylim=(cost.attainable_flops(left, hardware), hardware.flops * 4),
+           xlabel="arithmetic intensity (FLOP per byte read)", ylabel="attainable (TFLOP/s)", title=hardware.name)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.grid(which="major")
+    ax.text(left * 1.3, hardware.flops * 1.25, f"peak {_engineering(hardware.flops)}FLOP/s,"
+            f" {_engineering(hardware.bandwidth)}B/s", color=style.MUTED, va="bottom")
+    ax.text(corner, hardware.flops * 1.25, f"ridge {corner:.0f}", ha="center", va="bottom", color=style.INK)
+    for label, step in points.items():
+        _mark(ax, label, step, corner)
+    told = "; ".join(f"{label} at {step.intensity:.3g} FLOP per byte, bound by {_limit(step)}"
+                     for label, step in points.items())
+    return style.describe(fig, f"Roofline of {hardware.name} on logarithmic axes: rising with the memory bandwidth up"
+                          f" to the ridge at {corner:.0f} FLOP per byte, flat at the peak beyond. {told}.")
+
+
+def _mark(ax, label, step, corner):
+    achieved = step.flops / step.seconds
+    colour = style.MEMORY if step.bound == "memory" else style.COMPUTE
+    ax.plot(step.intensity, achieved, "o", markersize=9, color=colour, markeredgecolor="white", zorder=5)
+    beyond = step.intensity > corner / 2
+    ax.annotate(f"{label}\n{step.intensity:.3g} FLOP/byte", (step.intensity, achieved), textcoords="offset points",
+                xytext=(0, -13) if beyond else (12, -3), ha="center" if beyond else "left", va="top",
+                fontsize=9.5, linespacing=1.3, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+
+
+def _default_points(hardware):
+    model = cost.MODELS["7B"]
+    return {
+        "decode": cost.decode_step(model, hardware),
+        "verify 5 positions": cost.verify_pass(model, hardware, 5),
+        "prefill 2,048": cost.prefill(model, hardware, 2048),
+    }
+
+
+@style.styled
+def step_time_bars(costs, title="Where the time of a pass goes"):
+    """Memory time against compute time, one pair of bars for each pass -> Figure.
+
+    ``costs`` is one ``StepCost`` or maps labels to them. The longer bar of a pair is the time of the pass.
+
+    >>> step = cost.decode_step(cost.MODELS["7B"], cost.Hardware("round figures", 2.0e12, 312e12, 80e9))
+    >>> step_time_bars({"decode": step}).alt
+    'Bars. decode: 7 ms reading memory, 0.0449 ms of arithmetic, bound by memory.'
+    """
+    costs = _costs("costs", {"one pass": costs} if isinstance(costs, cost.StepCost) else costs)
+    rows = np.arange(len(costs))
+    fig, ax = style.new_figure(7.2, 1.35 + 0.85 * len(costs))
+    for shift, name, colour, text in ((-0.19, "memory_seconds", style.MEMORY, "reading memory"),
+                                      (0.19, "compute_seconds", style.COMPUTE, "arithmetic")):
+        times = [getattr(step, name) * 1e3 for step in costs.values()]
+        ax.barh(rows + shift, times, height=0.36, color=colour)
+        for row, spent in zip(rows, times):
+            ax.annotate(f"{spent:.3g} ms {text}", (spent, row + shift), textcoords="offset points",
+                        xytext=(5, 0), va="center", fontsize=9.5)
+    ax.set_yticks(rows, list(costs))
+    longest = max(step.seconds for step in costs.values()) * 1e3
+    ax.set(xlabel="milliseconds", title=title, xlim=(0, longest * 1.38), ylim=(len(costs) - 0.5, -0.5))
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x")
+    told = "; ".join(f"{label}: {step.memory_seconds * 1e3:.3g} ms reading memory,"
+                     f" {step.compute_seconds * 1e3:.3g} ms of arithmetic, bound by {_limit(step)}"
+                     for label, step in costs.items())
+    return style.describe(fig, f"Bars. {told}.")
+
+
+@style.styled
+def kv_against_weights(model, batches=(1, 8, 64), max_context=131072, hardware=None):
+    """Size of the KV cache over the context length for several batches, against the weights, 16-bit -> Figure.
+
+    ``batches`` are one to five batch sizes; with ``hardware`` its memory is drawn too.
+
+    >>> kv_against_weights(cost.MODELS["Llama-2-7B"], batches=(8,)).alt[-61:]
+    'they pass the weights (13.5 GB) at 3,213 positions (batch 8).'
+    """
+    batches = _checks.count("batches", batches, at_least=1)
+    if batches.ndim != 1 or not 1 <= batches.size <= 5:
+        raise ValueError(f"batches must be one to five batch sizes, got {batches.tolist()}")
+    batches = sorted(set(batches.tolist()))
+    max_context = _checks.single_count("max_context", max_context, at_least=1024)
+    contexts = np.unique(np.geomspace(128, max_context, 200).round())
+    weights = cost.kv_cache_bytes(model, 0) + 2.0 * model.parameters
+    fig, ax = style.new_figure(7.2, 4.3)
+    shades = np.linspace(0.45, 1.0, len(batches)) if len(batches) > 1 else [1.0]
+    for batch, shade in zip(batches, shades):
+        sizes = cost.kv_cache_bytes(model, contexts, batch) / 1e9
+        ax.plot(contexts, sizes, color=style.MEMORY, alpha=shade)
+        ax.annotate(f"batch {batch}", (contexts[-1], sizes[-1]), textcoords="offset points", xytext=(6, 0),
+                    va="center", fontsize=9.5, annotation_clip=False)
+        even = cost.even_context(model, batch)
+        if contexts[0] <= even <= max_context:
+            ax.plot(even, weights / 1e9, "o", markersize=8, color=style.INK, markeredgecolor="white", zorder=5)
+            ax.annotate(f"{even:,.0f}", (even, weights / 1e9), textcoords="offset points", xytext=(7, -6),
+                        va="top", fontsize=9.5)
+    _level(ax, weights / 1e9, f"weights of {model.name}: {weights / 1e9:.3g} GB", style.INK)
+    if hardware is not None:
+        cost.ridge(hardware)
+        _level(ax, hardware.memory / 1e9, f"memory of {hardware.name}: {hardware.memory / 1e9:.3g} GB", style.COMPUTE)
+    ax.set(xscale="log", yscale="log", xlim=(contexts[0], max_context), xlabel="context (positions in the cache)",
+           ylabel="gigabytes", title="KV cache against weights")
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(2.0 ** np.arange(7, np.log2(max_context) + 0.01, 2))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.grid(which="major")
+    passes = ", ".join(f"{cost.even_context(model, batch):,.0f} positions (batch {batch})" for batch in batches)
+    return style.describe(fig, f"The KV caches of {model.name} grow in proportion to context and batch; they pass the"
+                          f" weights ({weights / 1e9:.3g} GB) at {passes}.")
+
+
+def _level(ax, height, text, colour):
+    ax.axhline(height, color=colour, linewidth=1.6, linestyle="--")
+    ax.annotate(text, (0, height), xycoords=("axes fraction", "data"), textcoords="offset points", xytext=(6, 4),
+                va="bottom", fontsize=9.5, color=colour)
+
+
+@style.styled
+def column_times(times):
+    """The measured cost of a matrix times n columns against two ideals, both axes logarithmic -> Figure.
+
+    ``times`` is what ``cost.measure_columns`` returns. The ideals: free (1, whatever n) and proportional (n).
+
+    >>> times = cost.ColumnTimes((1, 2, 4), (0.010, 0.025, 0.030), 0.024, 8192, 4096, "float32", 1, 5, "BLAS")
+    >>> column_times(times).alt[-39:]
+    'v(1) = 1.00, v(2) = 2.50, v(4) = 3.00.'
+    """
+    if not isinstance(times, cost.ColumnTimes):
+        raise ValueError(f"times must be what cost.measure_columns returns, got {times!r}")
+    columns, ratios = np.array(times.columns), np.array(times.ratios)
+    last = columns[-1]
+    fig, ax = style.new_figure(7.2, 4.3)
+    for ideal, text in ((columns, "one by one: n"), (np.ones_like(columns), "free: 1")):
+        ax.plot(columns, ideal, color=style.MUTED, linewidth=1.4, linestyle="--")
+        ax.annotate(text, (last, ideal[-1]), textcoords="offset points", xytext=(7, 0), va="center",
+                    fontsize=9.5, color=style.MUTED, annotation_clip=False)
+    ax.plot(columns, ratios, "o-", color=style.MEMORY, markersize=7, markeredgecolor="white")
+    ax.annotate("measured", (last, ratios[-1]), textcoords="offset points", xytext=(7, 0), va="center",
+                fontsize=9.5, color=style.MEMORY, weight="bold", annotation_clip=False)
+    for n, ratio in zip(columns[1:], ratios[1:]):
+        below = ratio > 0.75 * n
+        ax.annotate(f"{ratio:.1f}", (n, ratio), textcoords="offset points", xytext=(0, -8 if below else 8),
+                    ha="center", va="top" if below else "bottom", fontsize=9.5)
+    packed = times.gemm_one_column / times.seconds[0]
+    ax.plot(1, packed, "D", markersize=8, markerfacecolor="white", markeredgecolor=style.COMPUTE, markeredgewidth=1.8,
+            clip_on=False, zorder=5)
+    ax.annotate(f"{packed:.1f}: one column through the\nmatrix-matrix routine", (1, packed), fontsize=9.5,
+                textcoords="offset points", xytext=(0, 12), va="bottom", color=style.COMPUTE)
+    top = max(last, ratios.max(), packed)
+    ax.set(xscale="log", yscale="log", xlim=(0.93, last * 1.04), ylim=(0.8, top * 1.25), xlabel="columns n",
+           ylabel="time, in times of one column", title=f"v(n) on this machine, {_threads(times)}")
+    ax.set_xticks(columns, [str(n) for n in columns])
+    steps = 2 ** np.arange(0, np.log2(top) + 0.2)
+    ax.set_yticks(steps, [f"{step:.0f}" for step in steps])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+    ax.grid(which="major")
+    told = ", ".join(f"v({n}) = {ratio:.2f}" for n, ratio in zip(columns.tolist(), ratios.tolist()))
+    return style.describe(fig, f"Measured time of a {times.rows} by {times.depth} matrix times n columns, in times of"
+                          f" one column, between the ideals 1 and n: {told}.")
+
+
+def _threads(times):
+    return {None: times.blas, 1: "one thread"}.get(times.threads, f"{times.threads} threads")
+
+
+def _engineering(value):
+    for unit, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G")):
+        if value >= unit:
+            return f"{value / unit:.4g} {letter}"
+    return f"{value:.3g} "
+
+
+def _limit(step):
+    return "memory" if step.bound == "memory" else "arithmetic"
+
+
+def _costs(name, costs):
+    if not isinstance(costs, dict) or not costs or not all(isinstance(c, cost.StepCost) for c in costs.values()):
+        raise ValueError(f"{name} must map labels to StepCost, got {costs!r}")
+    return costs

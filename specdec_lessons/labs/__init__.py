@@ -1,0 +1,6 @@
+"""The live labs of the course: put one last in a cell, drag, and see."""
+
+from specdec_lessons.labs.replay import ReplayLab
+from specdec_lessons.labs.speedup import SpeedupLab
+
+__all__ = ["ReplayLab", "SpeedupLab"]

@@ -1,0 +1,97 @@
+"""The style sheet of the labs. Colours follow JupyterLab's theme; those of the six states come from figures.style."""
+
+from specdec_lessons.figures.style import STATES
+
+_STATE_COLOURS = "\n".join(f"  --sdl-{name}: {state.colour};" for name, state in STATES.items())
+
+STYLE = f"""<style>
+.sdl {{
+{_STATE_COLOURS}
+  --sdl-ink: var(--jp-ui-font-color1, #1f2328);
+  --sdl-muted: var(--jp-ui-font-color2, #5f6670);
+  --sdl-rule: var(--jp-border-color2, #dadde1);
+  --sdl-panel: var(--jp-layout-color1, #ffffff);
+  --sdl-curve: #1f3a5f; --sdl-guide: #6b7280; --sdl-now: #c2410c; --sdl-best: #00795a; --sdl-other: #a3487f;
+  --sdl-error: #b3261e;
+  overflow: visible;
+}}
+body[data-jp-theme-light="false"] .sdl {{
+  --sdl-muted: #b4b4b4;
+  --sdl-curve: #9ecbff; --sdl-guide: #a0a7b0; --sdl-now: #ff9a57; --sdl-best: #3fd3a5; --sdl-other: #f0a6d2;
+  --sdl-error: #ff9d94;
+}}
+.sdl .widget-label {{ color: var(--sdl-ink); }}
+.sdl .widget-html, .sdl .widget-html-content {{ overflow: visible; margin: 0; line-height: 1.45;
+  font-size: var(--jp-content-font-size1, 14px); color: var(--sdl-ink); }}
+.sdl .widget-html-content {{ width: 100%; }}
+.sdl dl.sdl-numbers {{ display: flex; flex-wrap: wrap; gap: 4px 26px; margin: 0 0 4px; padding: 0; }}
+.sdl dl.sdl-numbers > div {{ display: flex; flex-direction: column-reverse; margin: 0; }}
+.sdl dl.sdl-numbers dt {{ font-size: 12px; font-weight: normal; color: var(--sdl-muted); margin: 0; padding: 0; float: none;
+  width: auto; line-height: 1.3; text-align: left; }}
+.sdl dl.sdl-numbers dd {{ font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; margin: 0; padding: 0;
+  float: none; width: auto; line-height: 1.25; }}
+.sdl dl.sdl-numbers dd small {{ font-size: 13px; font-weight: normal; color: var(--sdl-muted); margin-left: 2px; }}
+.sdl p.sdl-summary {{ margin: 0; font-size: 14px; line-height: 1.4; }}
+.sdl p.sdl-error {{ margin: 0; color: var(--sdl-error); font-size: 13px; line-height: 1.4; white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; }}
+.sdl .sdl-caption {{ font-size: 13px; line-height: 1.35; }}
+.sdl .sdl-caption b {{ font-weight: 600; }}
+.sdl .sdl-key {{ white-space: nowrap; color: var(--sdl-muted); margin-left: 10px; }}
+.sdl .sdl-swatch {{ font-weight: 700; }}
+.sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent; --bq-grid-color: var(--sdl-rule);
+  --bq-axislabel-font: 12px sans-serif; --bq-axislabel-fill: var(--sdl-muted); --bq-axis-tick-text-fill: var(--sdl-ink);
+  --bq-font: 12px sans-serif; --bq-axis-tick-text-font: 12px sans-serif; }}
+.sdl .bqplot > svg .axis line.grid-line, .sdl .bqplot > svg .axis .tick line {{ stroke: var(--sdl-rule); }}
+.sdl .bqplot > svg .bargroup rect {{ stroke: none; }}
+.sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap; }}
+.sdl :focus-visible {{ outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 2px; }}
+
+.sdl .sdl-replay {{ font-size: 14px; }}
+.sdl .sdl-phase {{ margin: 0 0 6px; font-size: 14px; min-height: 1.4em; }}
+.sdl .sdl-phase b {{ font-weight: 600; }}
+.sdl .sdl-row {{ display: flex; align-items: flex-start; gap: 10px; }}
+.sdl .sdl-row > .sdl-rowname {{ flex: 0 0 84px; font-size: 12px; line-height: 1.3; color: var(--sdl-muted); padding-top: 8px; }}
+.sdl .sdl-chips {{ list-style: none; display: flex; flex-wrap: wrap; gap: 5px; margin: 0; padding: 3px; min-height: 46px;
+  border: 1px dashed transparent; border-radius: 8px; align-content: flex-start; }}
+.sdl .sdl-chips.sdl-checking {{ border-color: var(--sdl-correction); }}
+.sdl .sdl-chip {{ display: inline-flex; flex-direction: column; align-items: center; min-width: 40px; box-sizing: border-box;
+  padding: 1px 7px 2px; border-radius: 7px; border: 2px solid; line-height: 1.25; margin: 0; background: var(--sdl-panel);
+  color: var(--sdl-ink); }}
+.sdl .sdl-chip i {{ font-style: normal; font-weight: 700; font-size: 13px; line-height: 1.2; }}
+.sdl .sdl-chip.sdl-waiting {{ border-style: dotted; border-color: var(--sdl-rule); color: transparent; }}
+.sdl .sdl-s-drafted {{ border-color: var(--sdl-drafted); }}
+.sdl .sdl-s-accepted {{ border-color: var(--sdl-accepted); background: var(--sdl-accepted); color: {STATES["accepted"].ink}; }}
+.sdl .sdl-s-rejected {{ border-color: var(--sdl-rejected); background: var(--sdl-rejected); color: {STATES["rejected"].ink}; }}
+.sdl .sdl-s-rejected span {{ text-decoration: line-through; }}
+.sdl .sdl-s-discarded {{ border-color: var(--sdl-discarded); border-style: dashed; }}
+.sdl .sdl-s-discarded {{ background: repeating-linear-gradient(135deg, transparent 0 5px,
+  color-mix(in srgb, var(--sdl-discarded) 45%, transparent) 5px 6.5px); }}
+.sdl .sdl-s-correction {{ border-color: var(--sdl-correction); background: var(--sdl-correction);
+  color: {STATES["correction"].ink}; }}
+.sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color: {STATES["bonus"].ink}; }}
+.sdl .sdl-text {{ margin: 0; line-height: 1.9; padding: 3px; height: 5.8em; overflow-y: auto; box-sizing: border-box; }}
+.sdl .sdl-text .sdl-prompt {{ color: var(--sdl-muted); }}
+.sdl .sdl-word {{ white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; margin-right: 5px; }}
+.sdl .sdl-word sup {{ font-size: 10px; font-weight: 700; line-height: 0; margin-left: 1px; }}
+.sdl .sdl-word.sdl-new {{ font-weight: 600; }}
+.sdl .sdl-u-accepted {{ border-color: var(--sdl-accepted); }}
+.sdl .sdl-u-correction {{ border-color: var(--sdl-correction); }}
+.sdl .sdl-u-bonus {{ border-color: var(--sdl-bonus); }}
+.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items: center; font-size: 12px; }}
+.sdl .sdl-passes .sdl-track {{ height: 10px; background: var(--sdl-rule); border-radius: 5px; overflow: hidden; }}
+.sdl .sdl-passes .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 5px; }}
+.sdl .sdl-passes .sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px, transparent 6px 8px); }}
+.sdl .sdl-passes > span {{ color: var(--sdl-muted); }}
+.sdl .sdl-passes > strong {{ font-variant-numeric: tabular-nums; }}
+.sdl .sdl-legend {{ display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 0; padding: 0; list-style: none; font-size: 12px; }}
+.sdl .sdl-legend li {{ display: inline-flex; align-items: center; gap: 4px; margin: 0; }}
+.sdl .sdl-legend i {{ font-style: normal; font-weight: 700; display: inline-block; width: 18px; text-align: center;
+  border: 1.5px solid; border-radius: 4px; line-height: 1.3; box-sizing: border-box; }}
+.sdl table.sdl-tokens {{ border-collapse: collapse; font-size: 13px; margin: 0; }}
+.sdl table.sdl-tokens th, .sdl table.sdl-tokens td {{ padding: 1px 10px 1px 0; text-align: right; font-weight: normal;
+  font-variant-numeric: tabular-nums; background: transparent; border: none; color: var(--sdl-ink); }}
+.sdl table.sdl-tokens thead th {{ color: var(--sdl-muted); font-size: 12px; }}
+.sdl table.sdl-tokens th:first-child {{ text-align: left; }}
+@media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none !important; }} }}
+</style>"""

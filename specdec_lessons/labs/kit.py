@@ -1,0 +1,471 @@
+"""The few parts that all labs are built from.
+
+A lab is three things. Its *state* is a dict of the controls' values. Its *views* are pure functions of
+the state, which can be tested without a browser. Its *shell* is the widget that binds the two: ``Lab``
+here. No JavaScript of our own: ipywidgets make the controls, bqplot draws the live curves.
+"""
+
+import base64
+import html
+import itertools
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import bqplot
+import ipywidgets as widgets
+import numpy as np
+from IPython import get_ipython
+
+from specdec_lessons.figures.style import png
+from specdec_lessons.labs.css import STYLE
+
+_numbers = itertools.count(1)
+_shown = {}  # cell -> (its latest execution, the labs which that made)
+
+
+# ---- what a view shows in words and numbers -------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a lab: ``key`` is its data-quantity, ``label`` what the learner reads beside ``text``."""
+
+    key: str
+    label: str
+    text: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a view says: its numbers, and one sentence that changes with the state."""
+
+    sentence: str
+    quantities: tuple = ()
+    extra: str = field(default="", compare=False)  # further HTML, between the numbers and the sentence
+
+
+def reading_html(reading, ident=""):
+    """The numbers as a definition list, each with its data-quantity, then the sentence (aria-live).
+
+    >>> "<dd data-quantity='E'>3.36</dd>" in reading_html(Reading("Fine.", (Quantity("E", "tokens", "3.36"),)))
+    False
+    >>> '<span data-quantity="E">3.36</span>' in reading_html(Reading("Fine.", (Quantity("E", "tokens", "3.36"),)))
+    True
+    """
+    numbers = "".join(
+        f'<div><dt>{html.escape(q.label)}</dt><dd><span data-quantity="{q.key}">{html.escape(q.text)}</span>'
+        + (f"<small>{html.escape(q.unit)}</small>" if q.unit else "") + "</dd></div>"
+        for q in reading.quantities)
+    numbers = f'<dl class="sdl-numbers">{numbers}</dl>' if numbers else ""
+    return f"{numbers}{reading.extra}{sentence_html(reading.sentence, ident)}"
+
+
+def sentence_html(sentence, ident=""):
+    """The summary sentence, in an element that assistive technology announces when it changes."""
+    mark = f' id="{ident}"' if ident else ""
+    return f'<p class="sdl-summary"{mark} aria-live="polite" aria-atomic="true">{html.escape(sentence)}</p>'
+
+
+def live_region(ident):
+    """A live region that stays in the page and owns the sentence ``ident``.
+
+    An HTML widget replaces its whole content, and screen readers announce what changes *inside* a live
+    region, not one that has just appeared. This region never changes; the new sentence is new in it.
+    """
+    return widgets.HTML(f'<div class="sdl-sr" aria-live="polite" aria-atomic="true" aria-owns="{ident}"></div>',
+                        layout=widgets.Layout(height="0", margin="0"))
+
+
+def new_ident(name):
+    """An id for one element of the page, never used before in this kernel."""
+    return f"sdl-{name}-{next(_numbers)}"
+
+
+def html_box(value="", height=None):
+    """An HTML widget as wide as its place; with ``height`` it keeps that height whatever it holds."""
+    return widgets.HTML(value, layout=widgets.Layout(width="100%", min_height=height, margin="0"))
+
+
+# ---- controls -------------------------------------------------------------------------------------------
+
+class Control:
+    """A value that the learner sets: ``.value``, ``.widget``, and ``on_change(callback)``."""
+
+    def __init__(self, source, widget):
+        self.source, self.widget = source, widget
+        self.note = ""  # what happened to a typed value that could not be taken as it was
+        self._callback = None
+
+    @property
+    def value(self):
+        return self.source.value
+
+    @value.setter
+    def value(self, value):
+        self.source.value = value
+
+    def on_change(self, callback):
+        self._callback = callback
+        self.source.observe(self._changed, names="value")
+
+    def _changed(self, change):
+        self.note = ""
+        self._callback()
+
+
+class Number(Control):
+    """A slider and, beside it, the same number to be typed.
+
+    A typed number outside the range is set to the nearest end, and ``note`` says so in words; nothing
+    else ever happens to what the learner typed. ``follow=False`` waits for the slider's release.
+    """
+
+    def __init__(self, label, value, low, high, step=1, hint="", follow=True, width="300px"):
+        whole = all(isinstance(x, int) for x in (value, low, high, step))
+        self.label, self.low, self.high = label, low, high
+        self._places = 0 if whole else max(0, -int(np.floor(np.log10(step) + 1e-9)))
+        self._whole = whole
+        hint = f"{hint} From {low:g} to {high:g}.".strip()
+        slider = (widgets.IntSlider if whole else widgets.FloatSlider)(
+            value=value, min=low, max=high, step=step, readout=False, continuous_update=follow, tooltip=hint,
+            description=label, style={"description_width": "initial"}, layout=widgets.Layout(width="auto", flex="1 1 auto"))
+        self.typed = (widgets.IntText if whole else widgets.FloatText)(
+            value=value, step=step, tooltip=f"{label}: type a number. {hint}", layout=widgets.Layout(width="68px", flex="0 0 auto"))
+        super().__init__(slider, widgets.HBox([slider, self.typed], layout=widgets.Layout(width=width, align_items="center")))
+        self.typed.observe(self._take_typed, names="value")
+
+    @property
+    def value(self):
+        """The number as set, without the rounding noise of a slider's steps."""
+        return self.source.value if self._whole else round(self.source.value, self._places + 6)
+
+    @value.setter
+    def value(self, value):
+        if not self.low <= value <= self.high:
+            raise ValueError(f"{self.label} must lie in [{self.low:g}, {self.high:g}], got {value!r}")
+        self.source.value = value
+
+    def _changed(self, change):
+        super()._changed(change)
+        self.typed.value = self.value
+
+    def _take_typed(self, change):
+        wanted = change["new"]
+        if wanted == self.value:
+            return
+        taken = min(max(wanted, self.low), self.high)
+        self.source.value = taken
+        if taken != wanted:
+            self.typed.value = taken
+            self.note = f"{self.label} runs from {self.low:g} to {self.high:g}: {wanted:g} was set to {taken:g}."
+            self._callback(only_note=True)
+
+
+class Choice(Control):
+    """One of a few named options, as a dropdown or as buttons side by side."""
+
+    def __init__(self, label, options, value, hint="", buttons=False, width="300px"):
+        kind = widgets.ToggleButtons if buttons else widgets.Dropdown
+        layout = widgets.Layout(width="auto" if buttons else width)
+        source = kind(options=options, value=value, description=label, tooltip=hint, layout=layout,
+                      style={"description_width": "initial", **({"button_width": "auto"} if buttons else {})})
+        if buttons:
+            source.tooltips = [hint] * len(options)
+        super().__init__(source, source)
+
+
+def button(label, hint, on_click, icon="", width="auto"):
+    """A push button; ``hint`` is its tooltip."""
+    made = widgets.Button(description=label, tooltip=hint, icon=icon, layout=widgets.Layout(width=width))
+    made.on_click(lambda _: on_click())
+    return made
+
+
+# ---- live curves ----------------------------------------------------------------------------------------
+
+class Panel:
+    """One live plot with fixed height: named bqplot marks, moved in place.
+
+    ``key`` lists (sign, colour, words) of what is drawn. The caption above the plot shows it.
+    """
+
+    def __init__(self, title, x_label, y_label, x_range, y_range, key=(), height="230px", x_ticks=None, log=False,
+                 x_format=None, y_format=None, min_width="300px"):
+        scale = bqplot.LogScale if log else bqplot.LinearScale
+        self.x, self.y = scale(min=x_range[0], max=x_range[1]), scale(min=y_range[0], max=y_range[1])
+        x_axis = bqplot.Axis(scale=self.x, label=x_label, grid_lines="none", label_offset="30px", num_ticks=6)
+        y_axis = bqplot.Axis(scale=self.y, label=y_label, orientation="vertical", label_offset="38px", num_ticks=5)
+        if x_ticks is not None:
+            x_axis.tick_values = np.asarray(x_ticks, dtype=float)
+        for axis, form in ((x_axis, x_format), (y_axis, y_format)):
+            if form:
+                axis.tick_format = form
+        self.x_axis, self.y_axis = x_axis, y_axis
+        self.figure = bqplot.Figure(
+            axes=[x_axis, y_axis], marks=[], animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
+            fig_margin={"top": 12, "bottom": 40, "left": 52, "right": 16}, tooltip=title,
+            layout=widgets.Layout(width="100%", height=height, min_width="0"))
+        self.caption = html_box(caption_html(title, key))
+        self.widget = widgets.VBox([self.caption, self.figure],
+                                   layout=widgets.Layout(flex="1 1 " + min_width, min_width=min_width))
+        self.marks = {}
+
+    def _add(self, name, mark):
+        self.marks[name] = mark
+        self.figure.marks = [*self.figure.marks, mark]
+
+    def line(self, name, colour, x=(0.0, 0.0), y=(0.0, 0.0), style="solid", width=2.5, **more):
+        self._add(name, bqplot.Lines(x=_floats(x), y=_floats(y), scales={"x": self.x, "y": self.y},
+                                     colors=[f"var(--sdl-{colour})"], line_style=style, stroke_width=width, **more))
+
+    def points(self, name, colour, marker="circle", size=90, x=(0.0,), y=(0.0,)):
+        self._add(name, bqplot.Scatter(x=_floats(x), y=_floats(y), scales={"x": self.x, "y": self.y}, marker=marker,
+                                       colors=[f"var(--sdl-{colour})"], default_size=size, stroke="var(--sdl-panel)"))
+
+    def move(self, name, x, y):
+        """New coordinates for one mark, in one message, and in none where they are the old ones."""
+        mark, x, y = self.marks[name], _floats(x), _floats(y)
+        same_x, same_y = np.array_equal(mark.x, x), np.array_equal(mark.y, y)
+        with mark.hold_sync():
+            if not same_x:
+                mark.x = x
+            if not same_y:
+                mark.y = y
+
+    def reach(self, top, bottom=None):
+        """Set the range of the y axis."""
+        with self.y.hold_sync():
+            self.y.max = float(top)
+            if bottom is not None:
+                self.y.min = float(bottom)
+
+
+def _floats(values):
+    return np.atleast_1d(np.asarray(values, dtype=np.float64))
+
+
+def caption_html(title, key=()):
+    """The title of a plot and, in words, what each mark in it is."""
+    entries = "".join(f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{colour})" '
+                      f'aria-hidden="true">{sign}</span> {html.escape(words)}</span>' for sign, colour, words in key)
+    return f'<div class="sdl-caption"><b>{html.escape(title)}</b>{entries}</div>'
+
+
+def nice_top(value, steps):
+    """The first of ``steps`` that leaves room above ``value`` (the last one if none does).
+
+    >>> nice_top(2.4, (3, 5, 9)), nice_top(20, (3, 5, 9))
+    (3, 9)
+    """
+    return next((step for step in steps if value <= 0.95 * step), steps[-1])
+
+
+def row(children, gap="6px 22px", **layout):
+    """Widgets side by side that wrap where the page is narrow."""
+    return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap=gap, align_items="center",
+                                                              width="100%", **layout))
+
+
+# ---- the shell ------------------------------------------------------------------------------------------
+
+class View:
+    """Binds a pure function of the state to a widget; a failure becomes one line under it.
+
+    ``compute(state)`` gives what is to be shown, ``show(data)`` puts it into ``widget``.
+    """
+
+    def __init__(self, compute, show, widget):
+        self.compute, self.show = compute, show
+        self.error = html_box(height="20px")
+        self.widget = widgets.VBox([widget, self.error], layout=widgets.Layout(width="100%", margin="0"))
+        self.note = ""
+
+    def update(self, state):
+        try:
+            self.show(self.compute(state))
+        except Exception as problem:  # whatever it is, a learner gets one line and goes on
+            self.error.value = error_html(problem)
+        else:
+            self.error.value = note_html(self.note)
+
+    @classmethod
+    def words(cls, name, compute, height):
+        """A view of a ``Reading``: numbers and a sentence, in a box of fixed height."""
+        ident = new_ident(name)
+        box = html_box(height=height)
+
+        def show(reading):
+            box.value = reading_html(reading, ident)
+
+        return cls(compute, show, widgets.VBox([live_region(ident), box], layout=widgets.Layout(width="100%")))
+
+
+def error_html(problem):
+    """One line that says what went wrong, announced at once.
+
+    >>> error_html(ValueError("a must lie in [0, 1], got 1.2"))
+    '<p class="sdl-error" role="alert">This view cannot be shown: a must lie in [0, 1], got 1.2</p>'
+    """
+    what = " ".join(str(problem).split()) or type(problem).__name__
+    what = what if isinstance(problem, ValueError) else f"{type(problem).__name__}: {what}"
+    return f'<p class="sdl-error" role="alert">This view cannot be shown: {html.escape(what)}</p>'
+
+
+def note_html(note):
+    """One line about a typed value that was out of range; nothing where there is nothing to say."""
+    return f'<p class="sdl-error" role="alert">{html.escape(note)}</p>' if note else ""
+
+
+class Lab:
+    """A live lab: put it last in a cell, or pass it to ``display``.
+
+    Subclasses build ``controls`` and ``views`` (dicts by name), call ``start(children)``, and give
+    ``reading()`` and ``figure()``: sentence, numbers and picture for those who read without a kernel.
+    """
+
+    title = "lab"
+
+    def __init__(self):
+        self.controls, self.views = {}, {}
+        self._held, self._waiting, self.widget = False, [], None
+
+    def start(self, children):
+        """Bind controls to views, draw everything once, and take the place of this cell's former labs."""
+        style = widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden"))
+        self.widget = widgets.VBox([style, *children], layout=widgets.Layout(width="100%", max_width="1100px", grid_gap="4px"))
+        self.widget.add_class("sdl")
+        for name, control in self.controls.items():
+            control.on_change(lambda name=name, only_note=False: self._changed(name, only_note))
+        self.update()
+        _retire_labs_of_this_cell(self)
+
+    @property
+    def state(self):
+        """The controls' values, by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **values):
+        """Set several controls; the views are drawn once, at the end."""
+        with self.hold():
+            for name, value in values.items():
+                self.controls[name].value = value
+
+    @contextmanager
+    def hold(self):
+        """Changes inside the block reach the views together, when it ends."""
+        if self._held:
+            yield
+            return
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            waiting, self._waiting = self._waiting, []
+            if waiting:
+                self.react(waiting)
+
+    def _changed(self, name, only_note=False):
+        if only_note:
+            self._say_note()
+        elif self._held:
+            self._waiting.append(name)
+        else:
+            self.react([name])
+
+    def react(self, names):
+        """What a change of these controls does. Subclasses add to it, or keep out of it."""
+        self.update()
+
+    def update(self):
+        """Bring every view to the present state."""
+        state = self.state
+        self._gather_notes()
+        for view in self.views.values():
+            view.update(state)
+
+    def _gather_notes(self):
+        first = next(iter(self.views.values()))
+        first.note = " ".join(control.note for control in self.controls.values() if control.note)
+        return first
+
+    def _say_note(self):
+        first = self._gather_notes()
+        first.error.value = note_html(first.note)
+
+    def reading(self):
+        """Sentence and numbers of the present state, a ``Reading``."""
+        raise NotImplementedError
+
+    def figure(self):
+        """A static matplotlib figure of the present state, with alternative text in ``.alt``."""
+        raise NotImplementedError
+
+    def close(self):
+        """Take the lab out of the page and the kernel: every widget of it, and every handler."""
+        if self.widget is not None:
+            for part in _all_parts(self.widget):
+                part.unobserve_all()
+                part.close()
+            self.widget = None
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if self.widget is None:
+            return {"text/plain": f"{self.title}: closed"}
+        return {**self.widget._repr_mimebundle_(), **self.twin()}
+
+    def twin(self):
+        """What a reader without a kernel sees: the figure, the sentence and the numbers, as MIME bundle."""
+        reading, figure = self.reading(), self.figure()
+        picture = base64.b64encode(png(figure)).decode("ascii")
+        return {"text/html": twin_html(reading, picture, figure.alt), "image/png": picture, "text/plain": reading.sentence}
+
+
+def twin_html(reading, picture, alt):
+    """The static twin of a lab in plain HTML that survives GitHub's and nbviewer's sanitisers."""
+    names = "".join(f"<th>{html.escape(q.label)}</th>" for q in reading.quantities)
+    values = "".join(f'<td data-quantity="{q.key}">{html.escape(q.text + q.unit)}</td>' for q in reading.quantities)
+    return (f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{picture}" width="860">'
+            f'<p>{html.escape(reading.sentence)}</p><table><thead><tr>{names}</tr></thead>'
+            f'<tbody><tr>{values}</tr></tbody></table><p><em>Run this cell for the live lab.</em></p>')
+
+
+def _all_parts(widget):
+    """A widget and every widget that it is made of, found through its traits."""
+    found, waiting = [], [widget]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, widgets.Widget):
+            if part not in found:
+                found.append(part)
+                waiting += [getattr(part, key) for key in part.keys]
+        elif isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, (list, tuple)):
+            waiting += part
+    return found
+
+
+def _retire_labs_of_this_cell(lab):
+    """A cell that runs again leaves one live lab: close those which its former run made."""
+    cell, execution = _running_cell()
+    if cell is None:
+        return
+    former, labs = _shown.get(cell, (None, []))
+    if former != execution:
+        for old in labs:
+            old.close()
+        labs = []
+    _shown[cell] = execution, [*labs, lab]
+
+
+def _running_cell():
+    """(which cell is running, which run of it this is); (None, None) outside a notebook."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    if kernel is None:
+        return None, None
+    parent = kernel.get_parent("shell")
+    if parent.get("header", {}).get("msg_type") != "execute_request":
+        return None, None
+    cell = parent.get("metadata", {}).get("cellId") or parent.get("content", {}).get("code")
+    return cell, parent["header"].get("msg_id")

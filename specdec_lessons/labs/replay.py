@@ -1,0 +1,299 @@
+"""The accept and reject replay: one round of speculative decoding after the other, token by token.
+
+``frames`` cuts a trace into still pictures, ``render`` makes one of them HTML; both are pure. ``ReplayLab``
+plays them.
+"""
+
+import html
+from dataclasses import dataclass, replace
+
+import ipywidgets as widgets
+
+from specdec_lessons import figures
+from specdec_lessons.figures.style import STATES
+from specdec_lessons.labs import kit
+
+SPEEDS = {"slow": 1100, "normal": 550, "fast": 220}  # milliseconds a frame
+LAST_WORDS = {"correction": "the target's own token replaces it", "bonus": "the target adds a bonus token",
+              "stopped": "the text ends"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One still picture of the replay.
+
+    ``chips`` are (token, state) of this round's drafts, ``waiting`` how many are still to be drafted,
+    ``last`` the (token, state) that the target adds, or None; ``committed`` are (token, state) of the
+    text so far and ``fresh`` how many of them this round has just added. ``passes`` counts target
+    passes so far. ``phase`` says in words what happens, ``ends_round`` whether the round is complete.
+    """
+
+    round: int
+    n_rounds: int
+    phase: str
+    chips: tuple = ()
+    waiting: int = 0
+    last: tuple | None = None
+    committed: tuple = ()
+    fresh: int = 0
+    passes: int = 0
+    checking: bool = False
+    ends_round: bool = False
+
+
+def frames(trace, vocabulary, max_rounds=None):
+    """The still pictures of a ``decoding.Trace``, a tuple of ``Frame``: drafts appear one by one, one
+    verify pass, a verdict on each draft up to the first rejection, the discarded tail, the added token.
+
+    >>> from specdec_lessons.decoding import Round, Trace
+    >>> one = Trace((Round((0, 1), 1, (0, 2), "correction"),))
+    >>> [frame.phase for frame in frames(one, ["the", "cat", "dog"])][-1]
+    '1 of 2 drafts accepted; the target’s own token replaces “cat”.'
+    """
+    rounds = trace.rounds[:max_rounds]
+    made, committed = [], ()
+    for number, one in enumerate(rounds, start=1):
+        pictures, added = _round_frames(one, vocabulary)
+        base = {"round": number, "n_rounds": len(rounds)}
+        made += [replace(picture, **base, committed=committed, passes=number - (not picture.passes))
+                 for picture in pictures[:-1]]
+        committed += added
+        made.append(replace(pictures[-1], **base, committed=committed, fresh=len(added), passes=number, ends_round=True))
+    return tuple(made)
+
+
+def _round_frames(one, vocabulary):
+    """Frames of one round (``passes`` 0 before its verify pass, 1 after), and its committed (token, state)."""
+    def word(token):
+        return f"“{vocabulary[token]}”"
+
+    drafted, k, kept = one.drafted, len(one.drafted), one.accepted
+    pictures = []
+
+    def add(phase, states, waiting=0, last=None, passes=1, checking=False):
+        pictures.append(Frame(0, 0, phase, tuple(zip(drafted, states)), waiting, last, passes=passes, checking=checking))
+
+    for n in range(1, k + 1):
+        add(f"The draft proposes {word(drafted[n - 1])}, token {n} of {k}.", ["drafted"] * n, k - n, passes=0)
+    positions = f"{k + 1} positions" if k else "1 position"
+    add(f"One target pass scores {positions} at once.", ["drafted"] * k, checking=True)
+    for n in range(1, kept + 1):
+        add(f"{word(drafted[n - 1])} is accepted: the target verified it.", ["accepted"] * n + ["drafted"] * (k - n))
+    verdicts = ["accepted"] * kept
+    if kept < k and one.last != "stopped":
+        add(f"{word(drafted[kept])} is rejected.", [*verdicts, "rejected"] + ["drafted"] * (k - kept - 1))
+        verdicts.append("rejected")
+    if len(verdicts) < k:
+        tail = k - len(verdicts)
+        verdicts += ["discarded"] * tail
+        add(f"What follows it is discarded unread: {tail} {'draft' if tail == 1 else 'drafts'}.", verdicts)
+    has_last = len(one.emitted) > kept
+    last = (one.emitted[-1], one.last if one.last in STATES else "bonus") if has_last else None
+    added = tuple((token, "accepted") for token in drafted[:kept]) + ((last,) if has_last else ())
+    add(_end_words(one, word, k, kept), verdicts, last=last)
+    return pictures, added
+
+
+def _end_words(one, word, k, kept):
+    if not k:
+        return "No drafts: a plain step, one token."
+    count = f"{kept} of {k} drafts accepted" if kept < k else f"All {k} drafts accepted" if k > 1 else "The draft is accepted"
+    if one.last == "correction":
+        return f"{count}; the target’s own token replaces {word(one.drafted[kept])}."
+    if one.last == "bonus":
+        return f"{count}; the same pass gives one bonus token."
+    return f"{count}; the text ends here."
+
+
+def render(frame, vocabulary, prompt=()):
+    """One frame as HTML. Every state has its sign and its word besides its colour."""
+    chips = "".join(_chip(vocabulary[token], state) for token, state in frame.chips)
+    chips += '<li class="sdl-chip sdl-waiting" aria-hidden="true"><i>·</i><span>···</span></li>' * frame.waiting
+    if frame.last:
+        chips += _chip(vocabulary[frame.last[0]], frame.last[1])
+    checking = " sdl-checking" if frame.checking else ""
+    return (
+        f'<div class="sdl-replay"><p class="sdl-phase"><b>Round {frame.round} of {frame.n_rounds}.</b> '
+        f"{html.escape(frame.phase)}</p>"
+        f'<div class="sdl-row"><span class="sdl-rowname">this round</span><ul class="sdl-chips{checking}">{chips}</ul></div>'
+        f'<div class="sdl-row"><span class="sdl-rowname">committed, each verified by the target</span>'
+        f'<p class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
+        f"{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div>{_passes(frame)}{legend()}</div>")
+
+
+def _chip(word, state):
+    look = STATES[state]
+    return (f'<li class="sdl-chip sdl-s-{state}" title="{look.label}"><i aria-hidden="true">{look.sign}</i>'
+            f'<span>{html.escape(word)}</span><span class="sdl-sr">{look.label}</span></li>')
+
+
+def _prompt(vocabulary, prompt):
+    words = " ".join(html.escape(vocabulary[token]) for token in prompt)
+    return f'<span class="sdl-prompt">{words}</span> ' if words else ""
+
+
+def _text(frame, vocabulary):
+    first_new = len(frame.committed) - frame.fresh
+    return " ".join(
+        f'<span class="sdl-word sdl-u-{state}{" sdl-new" if i >= first_new else ""}" title="{STATES[state].label}">'
+        f"{html.escape(vocabulary[token])}<sup>{STATES[state].sign}</sup></span>"
+        for i, (token, state) in enumerate(frame.committed))
+
+
+def _passes(frame):
+    plain = len(frame.committed)
+    most = max(plain, frame.passes, 1)
+    lines = (("speculative", frame.passes, "speculative_passes", ""), ("plain", plain, "plain_passes", " sdl-plain"))
+    return '<div class="sdl-passes">' + "".join(
+        f'<span>{name}</span><div class="sdl-track"><div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%"></div></div>'
+        f'<strong><span data-quantity="{key}">{n}</span> target {"pass" if n == 1 else "passes"}</strong>'
+        for name, n, key, kind in lines) + "</div>"
+
+
+def legend():
+    """The six states: colour, sign, word."""
+    return '<ul class="sdl-legend">' + "".join(
+        f'<li><i class="sdl-s-{name}" aria-hidden="true">{state.sign}</i>{state.label}</li>'
+        for name, state in STATES.items()) + "</ul>"
+
+
+def summary(frame):
+    """The sentence under the replay: what the complete rounds so far have come to.
+
+    >>> summary(Frame(2, 6, "", committed=((0, "accepted"),) * 7, passes=2, ends_round=True))
+    'After 2 of 6 rounds: 7 tokens from 2 target passes; plain decoding would have needed 7.'
+    """
+    done = frame.round if frame.ends_round else frame.round - 1
+    tokens = len(frame.committed)
+    if not done:
+        return f"Round 1 of {frame.n_rounds} is under way; nothing is committed yet."
+    return (f"After {done} of {frame.n_rounds} rounds: {tokens} {'token' if tokens == 1 else 'tokens'} from {done} target "
+            f"{'pass' if done == 1 else 'passes'}; plain decoding would have needed {tokens}.")
+
+
+class Player:
+    """Plays the frames of one trace: play, pause, step, scrub, speed. A part for labs; ``ReplayLab`` is one of it."""
+
+    def __init__(self, trace, vocabulary, prompt=(), max_rounds=None, extra=()):
+        self.play = widgets.Play(interval=SPEEDS["normal"], tooltip="Play or pause the replay", show_repeat=False,
+                                 layout=widgets.Layout(width="auto"))
+        self.slider = widgets.IntSlider(readout=False, description="frame", tooltip="Scrub through the replay",
+                                        style={"description_width": "initial"}, layout=widgets.Layout(width="260px"))
+        self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
+        back = kit.button("Back", "One frame back", lambda: self.step(-1), icon="step-backward")
+        forward = kit.button("Step", "One frame forward", lambda: self.step(1), icon="step-forward")
+        self.speed = widgets.Dropdown(options=SPEEDS, value=SPEEDS["normal"], description="speed",
+                                      tooltip="Speed of the replay", style={"description_width": "initial"},
+                                      layout=widgets.Layout(width="140px"))
+        self.speed.observe(lambda change: setattr(self.play, "interval", change["new"]), names="value")
+        self.ident = kit.new_ident("replay")
+        self.picture = kit.html_box()
+        self.picture.layout.height = "246px"
+        self.sentence = kit.html_box(height="20px")
+        self.restarts = 0
+        self.slider.observe(lambda _: self.draw(), names="value")
+        self.controls = kit.row([self.play, back, forward, self.slider, self.speed, *extra], gap="4px 10px")
+        self.widget = widgets.VBox([self.controls, self.picture, kit.live_region(self.ident), self.sentence],
+                                   layout=widgets.Layout(width="100%"))
+        self._load(trace, vocabulary, prompt, max_rounds)
+        first_end = next((i for i, frame in enumerate(self.frames) if frame.ends_round), 0)
+        self.slider.value = self.play.value = first_end
+        self.draw()
+
+    def _load(self, trace, vocabulary, prompt, max_rounds):
+        self.frames = frames(trace, vocabulary, max_rounds)
+        self.vocabulary, self.prompt = tuple(vocabulary), tuple(prompt)
+        if not self.frames:
+            raise ValueError("trace must hold at least one round, got none")
+
+    def restart(self, trace, vocabulary, prompt=(), max_rounds=None):
+        """Replay another trace from its first frame, playing."""
+        self._load(trace, vocabulary, prompt, max_rounds)
+        self.restarts += 1
+        self.slider.value = self.play.value = 0
+        self.slider.max = self.play.max = len(self.frames) - 1
+        self.draw()
+        self.play.playing = True
+
+    def step(self, by):
+        """Pause, and go ``by`` frames on (or back), as far as there are any."""
+        self.play.playing = False
+        self.slider.value = min(max(self.slider.value + by, 0), self.slider.max)
+
+    @property
+    def frame(self):
+        """The frame on show."""
+        return self.frames[min(self.slider.value, len(self.frames) - 1)]
+
+    def draw(self):
+        """Show the frame that the slider points at."""
+        self.slider.max = self.play.max = len(self.frames) - 1
+        self.picture.value = render(self.frame, self.vocabulary, self.prompt)
+        self.sentence.value = kit.sentence_html(summary(self.frame), self.ident)
+
+
+class ReplayLab(kit.Lab):
+    """The replay of a ``decoding.Trace``, with the words of ``vocabulary``.
+
+    ``prompt`` holds the token ids before the first round; ``max_rounds`` cuts a long trace short.
+
+    >>> from specdec_lessons.decoding import Round, Trace
+    >>> lab = ReplayLab(Trace((Round((0, 1), 1, (0, 2), "correction"),)), ["the", "cat", "dog"])
+    >>> lab.reading().sentence
+    'After 1 of 1 rounds: 2 tokens from 1 target pass; plain decoding would have needed 2.'
+    >>> lab.close()
+    """
+
+    title = "accept and reject, token by token"
+
+    def __init__(self, trace, vocabulary, prompt=(), max_rounds=12):
+        super().__init__()
+        self.trace, self.vocabulary = trace, tuple(vocabulary)
+        self.player = Player(trace, vocabulary, prompt, max_rounds)
+        self._max_rounds = max_rounds
+        self.start([self.player.widget])
+
+    def update(self):
+        self.player.draw()
+
+    def reading(self):
+        return reading(self.player.frames[-1])
+
+    def figure(self):
+        return figure(self.trace.rounds[:self._max_rounds], self.vocabulary)
+
+
+def reading(frame):
+    """Sentence and counts of a frame."""
+    passes, plain = frame.passes, len(frame.committed)
+    return kit.Reading(summary(frame), (kit.Quantity("speculative_passes", "target passes", str(passes)),
+                                        kit.Quantity("plain_passes", "target passes of plain decoding", str(plain))))
+
+
+@figures.styled
+def figure(rounds, vocabulary):
+    """The rounds as rows of chips, a static matplotlib figure."""
+    widest = max(len(one.drafted) for one in rounds) + 1
+    fig, ax = figures.new_figure(9.4, 0.62 * len(rounds) + 0.9)
+    for y, one in enumerate(rounds):
+        last_frame = _round_frames(one, vocabulary)[0][-1]
+        cells = [*last_frame.chips, *([last_frame.last] if last_frame.last else [])]
+        for x, (token, state) in enumerate(cells):
+            look = STATES[state]
+            ax.barh(y, 0.94, left=x, height=0.8, color=look.colour if look.filled else "white", hatch=look.hatch,
+                    edgecolor=look.colour, linewidth=1.4)
+            text = ax.text(x + 0.47, y, f"{look.sign} {vocabulary[token]}", ha="center", va="center", color=look.ink,
+                           fontsize=9.5 if widest <= 8 else 6.5)
+            if look.hatch:
+                text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
+    ax.set_xlim(0, widest)
+    ax.set_ylim(len(rounds) - 0.5, -0.5)
+    ax.set_yticks(range(len(rounds)), [f"round {n}" for n in range(1, len(rounds) + 1)])
+    ax.set_xticks([])
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    ax.set_xlabel("   ".join(f"{state.sign} {state.label}" for state in STATES.values()))
+    words = "; ".join(
+        f"round {n}: {one.accepted} of {len(one.drafted)} drafts accepted, then {one.last}"
+        for n, one in enumerate(rounds, start=1))
+    return figures.describe(fig, f"Rounds of speculative decoding, one row each. {words}.")
