@@ -2,6 +2,15 @@
 
 from specdec_lessons.figures.style import STATES
 
+COLOURS = {  # of curves and text: in the light theme and on paper, in the dark theme
+    "curve": ("#1f3a5f", "#9ecbff"),
+    "guide": ("#6b7280", "#a0a7b0"),
+    "now": ("#c2410c", "#ff9a57"),
+    "best": ("#00795a", "#3fd3a5"),
+    "other": ("#a3487f", "#f0a6d2"),
+    "error": ("#b3261e", "#ff9d94"),
+}
+_LIGHT, _DARK = ("\n".join(f"  --sdl-{name}: {pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1))
 _STATE_COLOURS = "\n".join(f"  --sdl-{name}: {state.colour};" for name, state in STATES.items())
 
 STYLE = f"""<style>
@@ -11,14 +20,12 @@ STYLE = f"""<style>
   --sdl-muted: var(--jp-ui-font-color2, #5f6670);
   --sdl-rule: var(--jp-border-color2, #dadde1);
   --sdl-panel: var(--jp-layout-color1, #ffffff);
-  --sdl-curve: #1f3a5f; --sdl-guide: #6b7280; --sdl-now: #c2410c; --sdl-best: #00795a; --sdl-other: #a3487f;
-  --sdl-error: #b3261e;
+{_LIGHT}
   overflow: visible;
 }}
 body[data-jp-theme-light="false"] .sdl {{
   --sdl-muted: #b4b4b4;
-  --sdl-curve: #9ecbff; --sdl-guide: #a0a7b0; --sdl-now: #ff9a57; --sdl-best: #3fd3a5; --sdl-other: #f0a6d2;
-  --sdl-error: #ff9d94;
+{_DARK}
 }}
 .sdl .widget-label {{ color: var(--sdl-ink); }}
 .sdl .widget-html, .sdl .widget-html-content {{ overflow: visible; margin: 0; line-height: 1.45;

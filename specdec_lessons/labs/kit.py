@@ -8,16 +8,20 @@ here. No JavaScript of our own: ipywidgets make the controls, bqplot draws the l
 import base64
 import html
 import itertools
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import bqplot
 import ipywidgets as widgets
 import numpy as np
 from IPython import get_ipython
 
+with warnings.catch_warnings():  # bqscales 0.3.7 sets trait metadata the old way, at import
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import bqplot
+
 from specdec_lessons.figures.style import png
-from specdec_lessons.labs.css import STYLE
+from specdec_lessons.labs.css import COLOURS, STYLE
 
 _numbers = itertools.count(1)
 _shown = {}  # cell -> (its latest execution, the labs which that made)
@@ -183,72 +187,124 @@ def button(label, hint, on_click, icon="", width="auto"):
 
 # ---- live curves ----------------------------------------------------------------------------------------
 
+@dataclass(frozen=True)
+class Mark:
+    """One thing drawn in a plot: ``kind`` is 'line' or 'points'; ``sign`` and ``words`` stand in the key."""
+
+    name: str
+    colour: str
+    sign: str
+    words: str
+    kind: str = "line"
+    style: str = "solid"
+    marker: str = "circle"
+    width: float = 2.5
+    size: int = 110
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What a plot looks like whatever the state: title, axes, marks. The live and the static one are made of it."""
+
+    title: str
+    x_label: str
+    y_label: str
+    x_range: tuple
+    y_range: tuple
+    marks: tuple
+    x_ticks: tuple | None = None
+    y_ticks: tuple | None = None
+    log: bool = False
+    alt: str = ""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a plot shows in one state: (x, y) of each mark by name, and the range of y where it changes."""
+
+    xy: dict
+    top: float | None = None
+    bottom: float | None = None
+
+
 class Panel:
-    """One live plot with fixed height: named bqplot marks, moved in place.
+    """The live form of a ``Plot``: fixed height, bqplot marks moved in place."""
 
-    ``key`` lists (sign, colour, words) of what is drawn. The caption above the plot shows it.
-    """
-
-    def __init__(self, title, x_label, y_label, x_range, y_range, key=(), height="230px", x_ticks=None, log=False,
-                 x_format=None, y_format=None, min_width="300px"):
-        scale = bqplot.LogScale if log else bqplot.LinearScale
-        self.x, self.y = scale(min=x_range[0], max=x_range[1]), scale(min=y_range[0], max=y_range[1])
-        x_axis = bqplot.Axis(scale=self.x, label=x_label, grid_lines="none", label_offset="30px", num_ticks=6)
-        y_axis = bqplot.Axis(scale=self.y, label=y_label, orientation="vertical", label_offset="38px", num_ticks=5)
-        if x_ticks is not None:
-            x_axis.tick_values = np.asarray(x_ticks, dtype=float)
-        for axis, form in ((x_axis, x_format), (y_axis, y_format)):
-            if form:
-                axis.tick_format = form
-        self.x_axis, self.y_axis = x_axis, y_axis
+    def __init__(self, plot, height="225px", min_width="300px"):
+        scale = bqplot.LogScale if plot.log else bqplot.LinearScale
+        self.x = scale(min=plot.x_range[0], max=plot.x_range[1])
+        self.y = scale(min=plot.y_range[0], max=plot.y_range[1])
+        axes = [bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
+                bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px")]
+        for axis, ticks in zip(axes, (plot.x_ticks, plot.y_ticks)):
+            axis.num_ticks = 5
+            if ticks is not None:
+                axis.tick_values = np.asarray(ticks, dtype=float)
+        self.marks = {mark.name: self._make(mark) for mark in plot.marks}
         self.figure = bqplot.Figure(
-            axes=[x_axis, y_axis], marks=[], animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
-            fig_margin={"top": 12, "bottom": 40, "left": 52, "right": 16}, tooltip=title,
+            axes=axes, marks=list(self.marks.values()), animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
+            fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16}, padding_y=0,
             layout=widgets.Layout(width="100%", height=height, min_width="0"))
-        self.caption = html_box(caption_html(title, key))
-        self.widget = widgets.VBox([self.caption, self.figure],
-                                   layout=widgets.Layout(flex="1 1 " + min_width, min_width=min_width))
-        self.marks = {}
+        self.widget = widgets.VBox([html_box(caption_html(plot)), self.figure],
+                                   layout=widgets.Layout(flex=f"1 1 {min_width}", min_width="0"))
 
-    def _add(self, name, mark):
-        self.marks[name] = mark
-        self.figure.marks = [*self.figure.marks, mark]
+    def _make(self, mark):
+        common = {"x": np.zeros(2), "y": np.zeros(2), "scales": {"x": self.x, "y": self.y},
+                  "colors": [f"var(--sdl-{mark.colour})"]}
+        if mark.kind == "points":
+            return bqplot.Scatter(**common, marker=mark.marker, default_size=mark.size, stroke="var(--sdl-panel)")
+        return bqplot.Lines(**common, line_style=mark.style, stroke_width=mark.width)
 
-    def line(self, name, colour, x=(0.0, 0.0), y=(0.0, 0.0), style="solid", width=2.5, **more):
-        self._add(name, bqplot.Lines(x=_floats(x), y=_floats(y), scales={"x": self.x, "y": self.y},
-                                     colors=[f"var(--sdl-{colour})"], line_style=style, stroke_width=width, **more))
+    def show(self, curves):
+        """Move the marks: one message for each that has changed."""
+        if curves.top is not None and (curves.top, curves.bottom) != (self.y.max, self.y.min):
+            with self.y.hold_sync():
+                self.y.max = float(curves.top)
+                if curves.bottom is not None:
+                    self.y.min = float(curves.bottom)
+        for name, (x, y) in curves.xy.items():
+            mark, x, y = self.marks[name], _floats(x), _floats(y)
+            with mark.hold_sync():
+                if not np.array_equal(mark.x, x):
+                    mark.x = x
+                if not np.array_equal(mark.y, y):
+                    mark.y = y
 
-    def points(self, name, colour, marker="circle", size=90, x=(0.0,), y=(0.0,)):
-        self._add(name, bqplot.Scatter(x=_floats(x), y=_floats(y), scales={"x": self.x, "y": self.y}, marker=marker,
-                                       colors=[f"var(--sdl-{colour})"], default_size=size, stroke="var(--sdl-panel)"))
 
-    def move(self, name, x, y):
-        """New coordinates for one mark, in one message, and in none where they are the old ones."""
-        mark, x, y = self.marks[name], _floats(x), _floats(y)
-        same_x, same_y = np.array_equal(mark.x, x), np.array_equal(mark.y, y)
-        with mark.hold_sync():
-            if not same_x:
-                mark.x = x
-            if not same_y:
-                mark.y = y
-
-    def reach(self, top, bottom=None):
-        """Set the range of the y axis."""
-        with self.y.hold_sync():
-            self.y.max = float(top)
-            if bottom is not None:
-                self.y.min = float(bottom)
+def draw_static(ax, plot, curves):
+    """The same plot on a matplotlib axes."""
+    markers = {"circle": "o", "diamond": "D", "square": "s", "triangle-up": "^"}
+    styles = {"solid": "-", "dashed": "--", "dotted": ":"}
+    for mark in plot.marks:
+        x, y = map(_floats, curves.xy[mark.name])
+        look = {"color": COLOURS[mark.colour][0], "label": mark.words, "zorder": 3 if mark.kind == "points" else 2}
+        if mark.kind == "points":
+            ax.plot(x, y, markers[mark.marker], markersize=mark.size ** 0.5 * 0.8, markeredgecolor="white", **look)
+        else:
+            ax.plot(x, y, styles[mark.style], linewidth=mark.width * 0.8, **look)
+    if plot.log:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    ax.set_xlim(plot.x_range)
+    ax.set_ylim(plot.y_range[0] if curves.bottom is None else curves.bottom, curves.top or plot.y_range[1])
+    ax.set_title(plot.title)
+    ax.set_xlabel(plot.x_label)
+    ax.set_ylabel(plot.y_label)
+    if plot.x_ticks is not None and not plot.log:
+        ax.set_xticks(plot.x_ticks)
+    ax.legend(loc="best")
 
 
 def _floats(values):
     return np.atleast_1d(np.asarray(values, dtype=np.float64))
 
 
-def caption_html(title, key=()):
+def caption_html(plot):
     """The title of a plot and, in words, what each mark in it is."""
-    entries = "".join(f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{colour})" '
-                      f'aria-hidden="true">{sign}</span> {html.escape(words)}</span>' for sign, colour, words in key)
-    return f'<div class="sdl-caption"><b>{html.escape(title)}</b>{entries}</div>'
+    entries = "".join(f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{mark.colour})" '
+                      f'aria-hidden="true">{mark.sign}</span> {html.escape(mark.words)}</span>'
+                      for mark in plot.marks if mark.words)
+    return f'<div class="sdl-caption"><b>{html.escape(plot.title)}</b>{entries}</div>'
 
 
 def nice_top(value, steps):
@@ -260,10 +316,17 @@ def nice_top(value, steps):
     return next((step for step in steps if value <= 0.95 * step), steps[-1])
 
 
-def row(children, gap="6px 22px", **layout):
+def row(children, gap="4px 22px"):
     """Widgets side by side that wrap where the page is narrow."""
     return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap=gap, align_items="center",
-                                                              width="100%", **layout))
+                                                              width="100%"))
+
+
+def beside(children, basis="300px"):
+    """Views side by side in equal shares of the width, below each other where that would be less than ``basis``."""
+    for child in children:
+        child.layout = widgets.Layout(flex=f"1 1 {basis}", min_width="0", width="auto")
+    return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%"))
 
 
 # ---- the shell ------------------------------------------------------------------------------------------
@@ -327,7 +390,7 @@ class Lab:
 
     def __init__(self):
         self.controls, self.views = {}, {}
-        self._held, self._waiting, self.widget = False, [], None
+        self._held, self._quiet, self._waiting, self.widget = False, False, [], None
 
     def start(self, children):
         """Bind controls to views, draw everything once, and take the place of this cell's former labs."""
@@ -365,7 +428,18 @@ class Lab:
             if waiting:
                 self.react(waiting)
 
+    @contextmanager
+    def quietly(self):
+        """Controls set inside the block set nothing off: the caller draws."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
     def _changed(self, name, only_note=False):
+        if self._quiet:
+            return
         if only_note:
             self._say_note()
         elif self._held:

@@ -190,11 +190,12 @@ class Player:
         self.picture = kit.html_box()
         self.picture.layout.height = "246px"
         self.sentence = kit.html_box(height="20px")
+        self.view = kit.View(lambda frame: (render(frame, self.vocabulary, self.prompt), summary(frame)), self._show,
+                             widgets.VBox([self.picture, kit.live_region(self.ident), self.sentence]))
         self.restarts = 0
         self.slider.observe(lambda _: self.draw(), names="value")
         self.controls = kit.row([self.play, back, forward, self.slider, self.speed, *extra], gap="4px 10px")
-        self.widget = widgets.VBox([self.controls, self.picture, kit.live_region(self.ident), self.sentence],
-                                   layout=widgets.Layout(width="100%"))
+        self.widget = widgets.VBox([self.controls, self.view.widget], layout=widgets.Layout(width="100%"))
         self._load(trace, vocabulary, prompt, max_rounds)
         first_end = next((i for i, frame in enumerate(self.frames) if frame.ends_round), 0)
         self.slider.value = self.play.value = first_end
@@ -228,8 +229,11 @@ class Player:
     def draw(self):
         """Show the frame that the slider points at."""
         self.slider.max = self.play.max = len(self.frames) - 1
-        self.picture.value = render(self.frame, self.vocabulary, self.prompt)
-        self.sentence.value = kit.sentence_html(summary(self.frame), self.ident)
+        self.view.update(self.frame)
+
+    def _show(self, shown):
+        self.picture.value = shown[0]
+        self.sentence.value = kit.sentence_html(shown[1], self.ident)
 
 
 class ReplayLab(kit.Lab):
