@@ -3,8 +3,8 @@
 The model of a pass over n new positions, for each of ``batch`` sequences with ``context`` cached positions:
 
 - bytes read: every weight once, whatever n and the batch are, and each sequence's KV cache once;
-- FLOPs: 2 per weight and position (one multiplication, one addition), and attention, 4 per layer, query
-  channel and pair of positions (scores and weighted sum; Kaplan et al. 2020, section 2.1, has the same count);
+- FLOPs: 2 per weight and position (one multiplication, one addition); for attention 4 per layer, query
+  channel and pair of positions, 2 in the scores and 2 in the weighted sum (Hoffmann et al. 2022, appendix F);
 - seconds: bytes / bandwidth or FLOPs / peak, whichever is longer (Williams, Waterman and Patterson 2009).
 
 Left out, all small for a large model: activations, writing the n new cache entries, the embedding table
@@ -115,14 +115,15 @@ def kv_cache_bytes(model, context, batch=1, bytes_per_value=2):
     _kind("model", model, ModelShape)
     context = _checks.count("context", context).astype(float)
     batch = _checks.count("batch", batch, at_least=1)
+    per_value = _checks.positive("bytes_per_value", bytes_per_value)
     values = 2 * model.layers * model.kv_heads * model.head_dim
-    return _checks.scalar_or_array(values * _checks.positive("bytes_per_value", bytes_per_value) * context * batch)
+    return _checks.scalar_or_array(values * per_value * context * batch)
 
 
 def even_context(model, batch=1):
-    """The context length at which the KV cache of ``batch`` sequences is as large as the weights (both 16-bit).
+    """The context length at which the KV cache of ``batch`` sequences is as large as the weights.
 
-    A real number of positions; the width of a value cancels as long as both use the same.
+    A real number of positions (scalar or array); the bytes of a value cancel as long as both use the same.
 
     >>> round(even_context(MODELS["Llama-2-7B"], batch=8))
     3213
@@ -138,8 +139,9 @@ def fits(model, hardware, batch=1, context=0, bytes_per_value=2):
     False
     """
     _kind("hardware", hardware, Hardware)
-    needed = kv_cache_bytes(model, context, batch, bytes_per_value) + model.parameters * np.asarray(bytes_per_value)
-    return _checks.scalar_or_array(needed <= hardware.memory)
+    cache = kv_cache_bytes(model, context, batch, bytes_per_value)
+    weights = model.parameters * np.asarray(bytes_per_value)
+    return _checks.scalar_or_array(weights + cache <= hardware.memory)
 
 
 def verify_pass(model, hardware, positions, batch=1, context=0, bytes_per_value=2):
@@ -198,8 +200,8 @@ def verify_cost(model, hardware, positions, batch=1, context=0, bytes_per_value=
     >>> verify_cost(MODELS["7B"], HARDWARE["A100 80GB SXM"], [1, 5, 100, 200]).round(2).tolist()
     [1.0, 1.0, 1.0, 1.31]
     """
-    one = _seconds(model, hardware, 1, batch, context, bytes_per_value)
-    return _checks.scalar_or_array(_seconds(model, hardware, positions, batch, context, bytes_per_value) / one)
+    one, several = (_seconds(model, hardware, n, batch, context, bytes_per_value) for n in (1, positions))
+    return _checks.scalar_or_array(several / one)
 
 
 def free_positions(model, hardware, batch=1, context=0, bytes_per_value=2):
@@ -246,7 +248,7 @@ def _parts(model, positions, batch, context, bytes_per_value):
     kv_bytes = np.asarray(kv_cache_bytes(model, context, batch, bytes_per_value))
     positions = _checks.count("positions", positions, at_least=1).astype(float)
     sequences, context = np.asarray(batch, float), np.asarray(context, float)
-    pairs = positions * context + positions * (positions + 1) / 2  # each sees the context, itself, those before
+    pairs = positions * context + positions * (positions + 1) / 2  # each sees the cache, itself, those before
     return (
         model.parameters * np.asarray(bytes_per_value, float),
         kv_bytes,

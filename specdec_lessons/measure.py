@@ -55,7 +55,7 @@ class ColumnTimes:
 
 @dataclass(frozen=True)
 class MemorySpeed:
-    """What ``measure_copy`` found, in bytes/s: ``read`` counts bytes read, ``copy`` bytes read plus written."""
+    """What ``measure_copy`` found, in bytes/s: ``copy`` counts the bytes read and the bytes written."""
 
     read: float
     copy: float
@@ -65,7 +65,9 @@ class MemorySpeed:
 
 def measure_columns(columns=(1, 2, 4, 8, 16, 32, 64), rows=8192, depth=4096, dtype="float32", threads=1,
                     budget=2.5, seed=0):
-    """Time a (rows, depth) matrix times n columns on this machine, for each n in ``columns`` -> ``ColumnTimes``.
+    """Time a (rows, depth) matrix times n columns on this machine, for each n in ``columns``.
+
+    Returns ``ColumnTimes``; raises ``ValueError`` for sizes, threads or a budget that make no sense.
 
     The matrix stands for the weights, the columns for the positions of a pass. The default matrix has
     134 MB, more than the caches of nearly every CPU, so that it comes from memory each time. All sizes take
@@ -73,12 +75,13 @@ def measure_columns(columns=(1, 2, 4, 8, 16, 32, 64), rows=8192, depth=4096, dty
     ``budget`` seconds, at least three. ``columns`` must start at 1 and grow; ``threads`` limits the linear
     algebra library (BLAS).
 
-    What to expect on many CPUs: **2 columns cost two to three times as much as 1**, and then it is nearly flat
-    to about 16. One column goes to BLAS's matrix-vector routine, which streams the matrix once at the speed
-    of memory. Two or more go to the matrix-matrix routine, which copies the matrix block by block into an order
-    of its own before it multiplies (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+    What to expect on many CPUs: **2 columns cost two to three times as much as 1**, and then it is nearly
+    flat to about 16. One column goes to BLAS's matrix-vector routine, which streams the matrix once at the
+    speed of memory. Two or more go to the matrix-matrix routine, which copies the matrix block by block into
+    an order of its own before it multiplies (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
     multiplication", section 4): work that is the same for 2 columns as for 16, and that pays off only for
-    many. ``gemm_one_column`` shows it: one column through the matrix-matrix routine takes about as long as two.
+    many. ``gemm_one_column`` shows it: one column through the matrix-matrix routine takes about as long as
+    two.
     So the step is between two routines, not between one position and two; a library made for
     inference can store the weights in the order of its kernel once and for all.
 
@@ -97,7 +100,7 @@ def measure_columns(columns=(1, 2, 4, 8, 16, 32, 64), rows=8192, depth=4096, dty
     matrix = rng.random((rows, depth), dtype=dtype)
     blocks = [rng.random((depth, n), dtype=dtype) for n in columns]
     tasks = [lambda block=block: matrix @ block for block in blocks]
-    tasks.append(lambda: GEMM[dtype](1.0, blocks[0].T, matrix.T))  # the call that numpy makes from 2 columns on
+    tasks.append(lambda: GEMM[dtype](1.0, blocks[0].T, matrix.T))  # what numpy calls for two columns or more
     with threadpoolctl.threadpool_limits(threads, user_api="blas"):
         best, rounds = _take_turns(tasks, budget)
         name, limited = _blas()
@@ -122,7 +125,8 @@ def measure_copy(megabytes=128, threads=1, budget=0.5):
     source = np.ones(megabytes * 250_000, dtype=np.float32)
     sink = np.empty_like(source)
     with threadpoolctl.threadpool_limits(threads, user_api="blas"):
-        (reading, copying), _ = _take_turns([lambda: source.dot(source), lambda: np.copyto(sink, source)], budget)
+        tasks = [lambda: source.dot(source), lambda: np.copyto(sink, source)]
+        (reading, copying), _ = _take_turns(tasks, budget)
         limited = _blas()[1]
     return MemorySpeed(source.nbytes / reading, 2 * source.nbytes / copying, megabytes,
                        threads if limited else None)

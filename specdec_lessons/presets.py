@@ -77,8 +77,8 @@ HARDWARE = _by_name([
     Hardware("TPU v4", 1.2e12, 275e12, 32 * 2**30, "Google Cloud documentation, TPU v4: one chip, 32 GiB"),
     Hardware("TPU v5e", 819e9, 197e12, 16e9, "Google Cloud documentation, TPU v5e: one chip"),
     Hardware("laptop CPU", 89.6e9, 1.024e12, 16e9,
-             "not a product but arithmetic: two channels of DDR5-5600 are 2 x 8 bytes x 5.6e9/s; 8 cores x 4 GHz"
-             " x 32 FLOP a cycle (two 256-bit fused multiply-adds in float32), as 16-bit rarely is faster there"),
+             "arithmetic, not a product: two channels of DDR5-5600 are 2 x 8 bytes x 5.6e9/s; 8 cores x 4 GHz"
+             " x 32 FLOP a cycle (two 256-bit fused multiply-adds in float32; 16-bit is seldom faster)"),
 ])
 """Accelerators by name. Memory bandwidth and dense 16-bit peak as the vendor states them."""
 

@@ -1,5 +1,11 @@
 """The static figures of the course: each ``figure(data...) -> Figure``; ``show`` puts one into a notebook."""
 
+from specdec_lessons.figures.cost import column_times, kv_against_weights, roofline, step_time_bars
 from specdec_lessons.figures.style import STATES, describe, new_figure, png, show, styled
+from specdec_lessons.figures.verification import caches, causal_mask, greedy_round, pass_cost
 
-__all__ = ["STATES", "describe", "new_figure", "png", "show", "styled"]
+__all__ = [
+    "STATES", "describe", "new_figure", "png", "show", "styled",
+    "column_times", "kv_against_weights", "roofline", "step_time_bars",
+    "caches", "causal_mask", "greedy_round", "pass_cost",
+]

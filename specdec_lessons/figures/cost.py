@@ -1,4 +1,4 @@
-"""Figures of lesson 1: the roofline, the time of a step, the KV cache, and this machine's matrix times n columns."""
+"""Figures of lesson 1: the roofline, the time of a step, the KV cache, and what this machine measured."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -6,6 +6,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from specdec_lessons import _checks, cost
 from specdec_lessons.figures import style
 
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 @style.styled
 def roofline(hardware, points=None):
@@ -25,32 +26,44 @@ def roofline(hardware, points=None):
     fig, ax = style.new_figure(7.2, 4.3)
     for x, colour in (((left, corner), style.MEMORY), ((corner, right), style.COMPUTE)):
         ax.plot(x, cost.attainable_flops(x, hardware), color=colour, linewidth=3, solid_capstyle="round")
-    ax.plot([corner, corner], [1e-9 * hardware.flops, hardware.flops], color=style.MUTED, linewidth=1, linestyle=":")
-    ax.set(xscale="log", yscale="log", xlim=(left, right),
-           ylim=(cost.attainable_flops(left, hardware), hardware.flops * 4),
-           xlabel="arithmetic intensity (FLOP per byte read)", ylabel="attainable (TFLOP/s)", title=hardware.name)
+    floor = cost.attainable_flops(left, hardware)
+    ax.plot([corner, corner], [floor, hardware.flops], color=style.MUTED, linewidth=1.2, linestyle=":")
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(floor, hardware.flops * 8),
+           xlabel="arithmetic intensity (FLOP per byte read)", ylabel="attainable (TFLOP/s)",
+           title=f"{hardware.name}: {_large(hardware.flops)}FLOP/s, {_large(hardware.bandwidth)}B/s")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
     ax.grid(which="major")
-    ax.text(left * 1.3, hardware.flops * 1.25, f"peak {_engineering(hardware.flops)}FLOP/s,"
-            f" {_engineering(hardware.bandwidth)}B/s", color=style.MUTED, va="bottom")
-    ax.text(corner, hardware.flops * 1.25, f"ridge {corner:.0f}", ha="center", va="bottom", color=style.INK)
-    for label, step in points.items():
-        _mark(ax, label, step, corner)
-    told = "; ".join(f"{label} at {step.intensity:.3g} FLOP per byte, bound by {_limit(step)}"
+    ax.text(corner * 1.12, floor * 1.25, f"ridge: {_short(corner)} FLOP/byte", va="bottom", color=style.MUTED)
+    for x, across, limit, colour in ((0.02, "left", "memory", style.MEMORY),
+                                     (0.99, "right", "arithmetic", style.COMPUTE)):
+        ax.text(x, 0.98, f"bound by {limit}", ha=across, va="top", color=colour, transform=ax.transAxes)
+    flipped, previous = False, None
+    for label, step in sorted(points.items(), key=lambda item: item[1].intensity):
+        near = previous and step.bound == previous.bound and step.intensity < 2.5 * previous.intensity
+        below_ridge = step.bound == "memory" and step.intensity > corner / 3
+        flipped = not flipped if near else below_ridge
+        _mark(ax, label, step, flipped)
+        previous = step
+    told = "; ".join(f"{label} at {_short(step.intensity)} FLOP per byte, bound by {_limit(step)}"
                      for label, step in points.items())
-    return style.describe(fig, f"Roofline of {hardware.name} on logarithmic axes: rising with the memory bandwidth up"
-                          f" to the ridge at {corner:.0f} FLOP per byte, flat at the peak beyond. {told}.")
+    return style.describe(fig, (
+        f"Roofline of {hardware.name} on logarithmic axes: rising with the memory bandwidth up to the ridge"
+        f" at {_short(corner)} FLOP per byte, flat at the peak beyond. {told}."))
 
 
-def _mark(ax, label, step, corner):
-    achieved = step.flops / step.seconds
-    colour = style.MEMORY if step.bound == "memory" else style.COMPUTE
-    ax.plot(step.intensity, achieved, "o", markersize=9, color=colour, markeredgecolor="white", zorder=5)
-    beyond = step.intensity > corner / 2
-    ax.annotate(f"{label}\n{step.intensity:.3g} FLOP/byte", (step.intensity, achieved), textcoords="offset points",
-                xytext=(0, -13) if beyond else (12, -3), ha="center" if beyond else "left", va="top",
-                fontsize=9.5, linespacing=1.3, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+def _mark(ax, label, step, flipped):
+    """A dot on the roof and its label: below the slope, above the flat, or on the other side."""
+    memory = step.bound == "memory"
+    where = (step.intensity, step.flops / step.seconds)
+    colour = style.MEMORY if memory else style.COMPUTE
+    ax.plot(*where, "o", markersize=9, color=colour, markeredgecolor="white", zorder=5)
+    offset, across, upright = {
+        (True, False): ((12, -2), "left", "top"), (True, True): ((-12, 2), "right", "bottom"),
+        (False, False): ((0, 9), "center", "bottom"), (False, True): ((0, -9), "center", "top"),
+    }[memory, flipped]
+    ax.annotate(f"{label}\n{_short(step.intensity)} FLOP/byte", where, textcoords="offset points",
+                xytext=offset, ha=across, va=upright, fontsize=9.5, linespacing=1.3, bbox=PAPER)
 
 
 def _default_points(hardware):
@@ -70,7 +83,7 @@ def step_time_bars(costs, title="Where the time of a pass goes"):
 
     >>> step = cost.decode_step(cost.MODELS["7B"], cost.Hardware("round figures", 2.0e12, 312e12, 80e9))
     >>> step_time_bars({"decode": step}).alt
-    'Bars. decode: 7 ms reading memory, 0.0449 ms of arithmetic, bound by memory.'
+    'Bars. decode: 7 ms reading memory, 0.045 ms of arithmetic, bound by memory.'
     """
     costs = _costs("costs", {"one pass": costs} if isinstance(costs, cost.StepCost) else costs)
     rows = np.arange(len(costs))
@@ -80,22 +93,21 @@ def step_time_bars(costs, title="Where the time of a pass goes"):
         times = [getattr(step, name) * 1e3 for step in costs.values()]
         ax.barh(rows + shift, times, height=0.36, color=colour)
         for row, spent in zip(rows, times):
-            ax.annotate(f"{spent:.3g} ms {text}", (spent, row + shift), textcoords="offset points",
+            ax.annotate(f"{_short(spent)} ms {text}", (spent, row + shift), textcoords="offset points",
                         xytext=(5, 0), va="center", fontsize=9.5)
     ax.set_yticks(rows, list(costs))
     longest = max(step.seconds for step in costs.values()) * 1e3
     ax.set(xlabel="milliseconds", title=title, xlim=(0, longest * 1.38), ylim=(len(costs) - 0.5, -0.5))
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x")
-    told = "; ".join(f"{label}: {step.memory_seconds * 1e3:.3g} ms reading memory,"
-                     f" {step.compute_seconds * 1e3:.3g} ms of arithmetic, bound by {_limit(step)}"
+    told = "; ".join(f"{label}: {_short(step.memory_seconds * 1e3)} ms reading memory,"
+                     f" {_short(step.compute_seconds * 1e3)} ms of arithmetic, bound by {_limit(step)}"
                      for label, step in costs.items())
     return style.describe(fig, f"Bars. {told}.")
 
 
 @style.styled
 def kv_against_weights(model, batches=(1, 8, 64), max_context=131072, hardware=None):
-    """Size of the KV cache over the context length for several batches, against the weights, 16-bit -> Figure.
+    """Size of the 16-bit KV cache over the context length for several batches, against the weights -> Figure.
 
     ``batches`` are one to five batch sizes; with ``hardware`` its memory is drawn too.
 
@@ -118,29 +130,32 @@ def kv_against_weights(model, batches=(1, 8, 64), max_context=131072, hardware=N
                     va="center", fontsize=9.5, annotation_clip=False)
         even = cost.even_context(model, batch)
         if contexts[0] <= even <= max_context:
-            ax.plot(even, weights / 1e9, "o", markersize=8, color=style.INK, markeredgecolor="white", zorder=5)
-            ax.annotate(f"{even:,.0f}", (even, weights / 1e9), textcoords="offset points", xytext=(7, -6),
-                        va="top", fontsize=9.5)
+            ax.plot(even, weights / 1e9, "o", markersize=8, color=style.INK, markeredgecolor="white",
+                    zorder=5, clip_on=False)
+            ax.annotate(f"{even:,.0f}", (even, weights / 1e9), textcoords="offset points", xytext=(7, -7),
+                        va="top", fontsize=9.5, annotation_clip=False, bbox=PAPER | {"pad": 0})
     _level(ax, weights / 1e9, f"weights of {model.name}: {weights / 1e9:.3g} GB", style.INK)
     if hardware is not None:
         cost.ridge(hardware)
-        _level(ax, hardware.memory / 1e9, f"memory of {hardware.name}: {hardware.memory / 1e9:.3g} GB", style.COMPUTE)
-    ax.set(xscale="log", yscale="log", xlim=(contexts[0], max_context), xlabel="context (positions in the cache)",
-           ylabel="gigabytes", title="KV cache against weights")
+        room = hardware.memory / 1e9
+        _level(ax, room, f"memory of {hardware.name}: {room:.3g} GB", style.COMPUTE)
     ax.set_xscale("log", base=2)
+    ax.set(yscale="log", xlim=(contexts[0], max_context), ylabel="gigabytes",
+           xlabel="context (positions in the cache of each sequence)",
+           title=f"KV cache of {model.name}, 16-bit")
+    ax.legend(loc="lower right", facecolor="white", framealpha=1.0, frameon=True, edgecolor="none")
     ax.set_xticks(2.0 ** np.arange(7, np.log2(max_context) + 0.01, 2))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     ax.grid(which="major")
-    passes = ", ".join(f"{cost.even_context(model, batch):,.0f} positions (batch {batch})" for batch in batches)
-    return style.describe(fig, f"The KV caches of {model.name} grow in proportion to context and batch; they pass the"
-                          f" weights ({weights / 1e9:.3g} GB) at {passes}.")
+    even = ", ".join(f"{cost.even_context(model, batch):,.0f} positions (batch {batch})" for batch in batches)
+    return style.describe(fig, (
+        f"The KV caches of {model.name} grow in proportion to context and batch;"
+        f" they pass the weights ({weights / 1e9:.3g} GB) at {even}."))
 
 
 def _level(ax, height, text, colour):
-    ax.axhline(height, color=colour, linewidth=1.6, linestyle="--")
-    ax.annotate(text, (0, height), xycoords=("axes fraction", "data"), textcoords="offset points", xytext=(6, 4),
-                va="bottom", fontsize=9.5, color=colour)
+    ax.axhline(height, color=colour, linewidth=1.6, linestyle="--", label=text)
 
 
 @style.styled
@@ -150,8 +165,8 @@ def column_times(times):
     ``times`` is what ``cost.measure_columns`` returns. The ideals: free (1, whatever n) and proportional (n).
 
     >>> times = cost.ColumnTimes((1, 2, 4), (0.010, 0.025, 0.030), 0.024, 8192, 4096, "float32", 1, 5, "BLAS")
-    >>> column_times(times).alt[-39:]
-    'v(1) = 1.00, v(2) = 2.50, v(4) = 3.00.'
+    >>> column_times(times).alt.split(": ")[1]
+    'v(1) = 1.00, v(2) = 2.50, v(4) = 3.00. One column through the matrix-matrix routine'
     """
     if not isinstance(times, cost.ColumnTimes):
         raise ValueError(f"times must be what cost.measure_columns returns, got {times!r}")
@@ -166,14 +181,12 @@ def column_times(times):
     ax.annotate("measured", (last, ratios[-1]), textcoords="offset points", xytext=(7, 0), va="center",
                 fontsize=9.5, color=style.MEMORY, weight="bold", annotation_clip=False)
     for n, ratio in zip(columns[1:], ratios[1:]):
-        below = ratio > 0.75 * n
+        below = 0.7 * n < ratio <= n  # clear of the diagonal
         ax.annotate(f"{ratio:.1f}", (n, ratio), textcoords="offset points", xytext=(0, -8 if below else 8),
                     ha="center", va="top" if below else "bottom", fontsize=9.5)
     packed = times.gemm_one_column / times.seconds[0]
-    ax.plot(1, packed, "D", markersize=8, markerfacecolor="white", markeredgecolor=style.COMPUTE, markeredgewidth=1.8,
-            clip_on=False, zorder=5)
-    ax.annotate(f"{packed:.1f}: one column through the\nmatrix-matrix routine", (1, packed), fontsize=9.5,
-                textcoords="offset points", xytext=(0, 12), va="bottom", color=style.COMPUTE)
+    if packed > 1.3:
+        _mark_packed(ax, packed, max(packed, *ratios[:2]))
     top = max(last, ratios.max(), packed)
     ax.set(xscale="log", yscale="log", xlim=(0.93, last * 1.04), ylim=(0.8, top * 1.25), xlabel="columns n",
            ylabel="time, in times of one column", title=f"v(n) on this machine, {_threads(times)}")
@@ -184,15 +197,31 @@ def column_times(times):
         axis.set_minor_locator(NullLocator())
     ax.grid(which="major")
     told = ", ".join(f"v({n}) = {ratio:.2f}" for n, ratio in zip(columns.tolist(), ratios.tolist()))
-    return style.describe(fig, f"Measured time of a {times.rows} by {times.depth} matrix times n columns, in times of"
-                          f" one column, between the ideals 1 and n: {told}.")
+    return style.describe(fig, (
+        f"Measured time of a matrix ({times.rows} by {times.depth}) times n columns, in times of one column,"
+        f" beside the ideals 1 and n: {told}. One column through the matrix-matrix routine: {packed:.2f}."))
+
+
+def _mark_packed(ax, packed, above):
+    """One column through the matrix-matrix routine: what the step from 1 to 2 columns is made of."""
+    ax.plot(1, packed, "D", markersize=8, markerfacecolor="white", markeredgecolor=style.COMPUTE,
+            markeredgewidth=1.8, clip_on=False, zorder=5)
+    ax.annotate(f"{packed:.1f}: one column\nthrough the matrix-\nmatrix routine", (1, above), va="bottom",
+                textcoords="offset points", xytext=(0, 22), fontsize=9.5, color=style.COMPUTE)
 
 
 def _threads(times):
     return {None: times.blas, 1: "one thread"}.get(times.threads, f"{times.threads} threads")
 
 
-def _engineering(value):
+def _short(value):
+    """Two or three digits that mean something: 0.045, 6.87, 153, 2,133."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if value < 1 else f"{value:.3g}"
+
+
+def _large(value):
     for unit, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G")):
         if value >= unit:
             return f"{value / unit:.4g} {letter}"
@@ -204,6 +233,7 @@ def _limit(step):
 
 
 def _costs(name, costs):
-    if not isinstance(costs, dict) or not costs or not all(isinstance(c, cost.StepCost) for c in costs.values()):
+    good = isinstance(costs, dict) and costs and all(isinstance(c, cost.StepCost) for c in costs.values())
+    if not good:
         raise ValueError(f"{name} must map labels to StepCost, got {costs!r}")
     return costs

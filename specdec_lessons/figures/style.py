@@ -13,7 +13,10 @@ import math
 from dataclasses import dataclass
 
 import matplotlib.style
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 PIXELS_PER_INCH = 100  # a figure 7.2 inches wide takes 720 px of the page
 RESOLUTION = 160  # dots per inch in the file: sharp on a screen of double density
@@ -61,7 +64,7 @@ LOOK = {
 
 @dataclass(frozen=True)
 class State:
-    """What can become of a token: its colour, sign and label, and whether its mark is filled or hatched."""
+    """What can become of a token: colour, sign, label, and whether its mark is filled or hatched."""
 
     colour: str
     sign: str
@@ -99,7 +102,7 @@ def _luminance(colour):
 
 
 def styled(figure_function):
-    """Make a figure function draw in the look of the course, whatever the reader's own matplotlib settings."""
+    """Make a figure function draw in the look of the course, whatever matplotlib settings the reader has."""
 
     @functools.wraps(figure_function)
     def draw(*args, **kwargs):
@@ -128,21 +131,26 @@ def new_figure(width=7.2, height=4.0, rows=1, columns=1, **subplots):
 
 
 def describe(fig, alt):
-    """Attach ``alt``, what a reader who does not see the picture must know, to the figure; returns the figure."""
+    """Attach ``alt``, what a reader who cannot see the picture must know; returns the figure."""
     fig.alt = _sentence("alt", alt)
     return fig
 
 
 def png(fig):
-    """The figure as PNG bytes: the same figure gives the same bytes, without date or program name.
+    """The figure as PNG bytes of at most 256 colours; the same figure gives the same bytes, without a date.
 
-    The first call settles the layout (a second pass of the constrained layout would shift it by fractions of a pixel).
+    The first call settles the layout, which a second pass would shift by fractions of a pixel.
     """
     if not isinstance(fig, Figure):
         raise ValueError(f"fig must be a matplotlib Figure, got {type(fig).__name__}")
-    with matplotlib.style.context(LOOK, after_reset=True), io.BytesIO() as file:
-        fig.savefig(file, format="png", dpi=RESOLUTION, metadata={"Software": None})
+    with matplotlib.style.context(LOOK, after_reset=True):
+        canvas = FigureCanvasAgg(fig)
+        fig.set_dpi(RESOLUTION)
+        canvas.draw()
         fig.set_layout_engine("none")
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    with io.BytesIO() as file:
+        image.quantize(256, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         return file.getvalue()
 
 
@@ -163,7 +171,7 @@ class Shown:
         return (
             f'<figure style="margin:0.5em 0;max-width:{self.width}px">'
             f'<img alt="{html.escape(self.alt, quote=True)}" src="data:image/png;base64,{self._base64}" '
-            'style="display:block;width:100%;max-width:100%;height:auto;background:#ffffff;border-radius:4px">'
+            'style="display:block;width:100%;height:auto;background:#ffffff;border-radius:4px">'
             f'<figcaption style="margin-top:0.4em">{html.escape(self.caption)}</figcaption></figure>'
         )
 
