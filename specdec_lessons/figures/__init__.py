@@ -3,9 +3,11 @@
 from specdec_lessons.figures.cost import column_times, kv_against_weights, roofline, step_time_bars
 from specdec_lessons.figures.style import STATES, describe, new_figure, png, show, styled
 from specdec_lessons.figures.verification import caches, causal_mask, greedy_round, pass_cost
+from specdec_lessons.figures.tokens import survival_bars, token_ceilings, tokens_distribution, two_kinds
 
 __all__ = [
     "STATES", "describe", "new_figure", "png", "show", "styled",
     "column_times", "kv_against_weights", "roofline", "step_time_bars",
     "caches", "causal_mask", "greedy_round", "pass_cost",
+    "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
 ]
