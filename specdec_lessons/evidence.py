@@ -105,14 +105,17 @@ def simulate_rounds(a, k, n_rounds, rng):
 
 
 def rates_called_acceptance(tokens_per_round, k):
-    """Six quantities that are all called 'the acceptance rate', from the tokens per pass of a run.
+    """What a run shows of the quantities that are all called 'the acceptance rate'.
 
-    ``tokens_per_round``: ints from 1 to k + 1, one a round (as :func:`simulate_rounds` gives them).
-    Returns a dict of plain floats; only 'accepted / judged' estimates a.
+    ``tokens_per_round``: ints from 1 to k + 1, one a round (as :func:`simulate_rounds` gives them), each
+    of k ≥ 1 drafts. Returns a dict of five plain floats: accepted / drafted, accepted / judged, tokens
+    per pass, accepted per pass, and survival at position k, the share of rounds whose first k drafts
+    were all accepted. Only accepted / judged estimates a, the coin's own rate, which no run shows.
+    ValueError for counts that cannot be.
 
     >>> rates = rates_called_acceptance([3, 1, 2, 3], k=2)
-    >>> rates["accepted / drafted"], round(rates["accepted / judged"], 3), rates["tokens per pass"]
-    (0.625, 0.714, 2.25)
+    >>> rates["accepted / drafted"], rates["tokens per pass"], rates["survival at position 2"]
+    (0.625, 2.25, 0.5)
     """
     k = _checks.single_count("k", k, at_least=1)
     tokens = _checks.count("tokens_per_round", tokens_per_round, at_least=1)
@@ -121,12 +124,11 @@ def rates_called_acceptance(tokens_per_round, k):
     accepted = tokens - 1
     judged = np.minimum(tokens, k)
     rates = {
-        "accepted / judged": accepted.sum() / judged.sum(),
         "accepted / drafted": accepted.mean() / k,
-        "accepted per pass": accepted.mean(),
+        "accepted / judged": accepted.sum() / judged.sum(),
         "tokens per pass": tokens.mean(),
-        "rounds accepted to the end": (accepted == k).mean(),
-        "first draft accepted": (accepted >= 1).mean(),
+        "accepted per pass": accepted.mean(),
+        f"survival at position {k}": (accepted == k).mean(),
     }
     return {name: float(rate) for name, rate in rates.items()}
 
