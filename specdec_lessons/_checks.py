@@ -4,6 +4,10 @@ Each function returns its argument as numpy sees it, or raises a ``ValueError``
 that names the parameter, what it must be and what came.
 """
 
+import random
+from numbers import Real
+from types import ModuleType
+
 import numpy as np
 
 SUM_TOLERANCE = 1e-4  # a float32 softmax over a large vocabulary is off by about 1e-5
@@ -11,14 +15,23 @@ SUM_TOLERANCE = 1e-4  # a float32 softmax over a large vocabulary is off by abou
 
 def _as_floats(name, value, what):
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {what}, got {value!r}") from None
-    return array
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf" and not (
+                array.dtype == object and all(isinstance(one, Real) for one in array.flat)):
+            raise TypeError("text, None and complex numbers are no numbers here")
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be {what}, got {short(value)}") from None
+
+
+def short(value):
+    """What ``repr`` says, cut to one short line."""
+    text = repr(value).replace("\n", " ")
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _show(values):
-    return f"{float(np.ravel(values)[0]):g}"
+    return repr(float(np.ravel(values)[0])).removesuffix(".0")
 
 
 def _require(name, array, ok, what):
@@ -47,10 +60,7 @@ def positive(name, value):
 
 def single_positive(name, value):
     """One finite number above zero, as a Python float."""
-    array = positive(name, value)
-    if array.ndim:
-        raise ValueError(f"{name} must be a single number, got an array of shape {array.shape}")
-    return float(array)
+    return single(name, positive, value)
 
 
 def count(name, value, at_least=0):
@@ -78,11 +88,36 @@ def distribution(name, value):
     array = _as_floats(name, value, "a list of probabilities")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be one distribution of shape (V,), got shape {array.shape}")
-    _require(name, array, np.isfinite(array) & (array >= 0), "hold finite probabilities of at least 0")
+    _require(name, array, (array >= 0) & (array <= 1 + SUM_TOLERANCE), "hold probabilities in [0, 1]")
     total = array.sum()
     if abs(total - 1) > SUM_TOLERANCE:
         raise ValueError(f"{name} must sum to 1, got a sum of {total:g}")
     return array / total
+
+
+def broadcast(**arrays):
+    """The arrays in one common shape; the error names all of them."""
+    try:
+        return np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        shapes = " and ".join(str(array.shape) for array in arrays.values())
+        raise ValueError(f"{' and '.join(arrays)} must broadcast to one shape, got {shapes}") from None
+
+
+def shape(name, value):
+    """What ``size`` of a draw may be: a whole number or a tuple of them, as a tuple of ints; None is ()."""
+    sizes = count(name, () if value is None else value)
+    if sizes.ndim > 1:
+        raise ValueError(f"{name} must be a whole number or a tuple of them, got shape {sizes.shape}")
+    return tuple(sizes.ravel().tolist())
+
+
+def single(name, check, value):
+    """One number that passes ``check`` (one of the functions above), as a Python float."""
+    array = check(name, value)
+    if array.ndim:
+        raise ValueError(f"{name} must be a single number, got an array of shape {array.shape}")
+    return float(array)
 
 
 def pair(p, q):
@@ -94,9 +129,10 @@ def pair(p, q):
 
 
 def generator(rng):
-    """A source of uniform numbers: a numpy ``Generator``, or anything with its ``random``."""
-    if not callable(getattr(rng, "random", None)):
-        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    """A source of uniform numbers: a numpy ``Generator``, or any object with its ``random(size)``."""
+    looks_alike = isinstance(rng, (type, ModuleType, random.Random))  # their random() takes no size
+    if looks_alike or not callable(getattr(rng, "random", None)):
+        raise ValueError(f"rng must be a numpy.random.Generator, got {short(rng)}")
     return rng
 
 

@@ -41,7 +41,7 @@ def expected_tokens(a, k):
     >>> expected_tokens([0.0, 1.0], 4)
     array([1., 5.])
     """
-    a, k = _checks.probability("a", a), _checks.count("k", k)
+    a, k = _checks.broadcast(a=_checks.probability("a", a), k=_checks.count("k", k))
     return _checks.scalar_or_array(_tokens(a, k))
 
 
@@ -54,7 +54,7 @@ def tokens_per_pass_pmf(a, k):
     >>> tokens_per_pass_pmf(0.5, 2)
     array([0.5 , 0.25, 0.25])
     """
-    a, k = np.broadcast_arrays(_checks.probability("a", a), _checks.count("k", k))
+    a, k = _checks.broadcast(a=_checks.probability("a", a), k=_checks.count("k", k))
     accepted = np.arange(k.max(initial=0) + 1)
     a, k = a[..., None], k[..., None]
     stops_here = np.where(accepted < k, 1.0 - a, 1.0)
@@ -76,6 +76,7 @@ def speedup(a, k, c, verify_cost=1.0):
     """
     a, k = _checks.probability("a", a), _checks.count("k", k)
     c, verify_cost = _checks.non_negative("c", c), _checks.positive("verify_cost", verify_cost)
+    a, k, c, verify_cost = _checks.broadcast(a=a, k=k, c=c, verify_cost=verify_cost)
     return _checks.scalar_or_array(_tokens(a, k) / (verify_cost + k * c))
 
 
@@ -95,7 +96,7 @@ def best_draft_length(a, c, k_max=64, verify_cost=1.0):
     >>> best_draft_length([0.5, 0.7], 0.5)
     array([0, 1])
     """
-    a, c = np.broadcast_arrays(_checks.probability("a", a), _checks.non_negative("c", c))
+    a, c = _checks.broadcast(a=_checks.probability("a", a), c=_checks.non_negative("c", c))
     k_max = _checks.single_count("k_max", k_max)
     v = _checks.positive("verify_cost", verify_cost)
     if v.ndim not in (0, 1) or (v.ndim == 1 and v.size != k_max + 1):
@@ -123,7 +124,7 @@ def break_even_acceptance(k, c):
     >>> break_even_acceptance(4, 1.5)
     nan
     """
-    k, c = np.broadcast_arrays(_checks.count("k", k), _checks.non_negative("c", c))
+    k, c = _checks.broadcast(k=_checks.count("k", k), c=_checks.non_negative("c", c))
     return _checks.scalar_or_array(_rate_for_surplus(k * c, k))
 
 
@@ -137,7 +138,7 @@ def acceptance_for_tokens(tokens_per_pass, k):
     0.8
     """
     tokens = _checks.non_negative("tokens_per_pass", tokens_per_pass)
-    tokens, k = np.broadcast_arrays(tokens, _checks.count("k", k))
+    tokens, k = _checks.broadcast(tokens_per_pass=tokens, k=_checks.count("k", k))
     return _checks.scalar_or_array(_rate_for_surplus(tokens - 1.0, k))
 
 
@@ -163,7 +164,7 @@ def expected_wasted_drafts(a, k):
     >>> round(expected_wasted_drafts(0.8, 4), 4)
     1.6384
     """
-    a, k = np.broadcast_arrays(_checks.probability("a", a), _checks.count("k", k))
+    a, k = _checks.broadcast(a=_checks.probability("a", a), k=_checks.count("k", k))
     with np.errstate(divide="ignore"):
         log_a = np.log1p(-(1.0 - a))
     wasted = np.zeros(a.shape)
@@ -183,5 +184,5 @@ def operations_factor(a, k, c_hat):
     1.63
     """
     a, k = _checks.probability("a", a), _checks.count("k", k)
-    c_hat = _checks.non_negative("c_hat", c_hat)
+    a, k, c_hat = _checks.broadcast(a=a, k=k, c_hat=_checks.non_negative("c_hat", c_hat))
     return _checks.scalar_or_array((k * c_hat + k + 1) / _tokens(a, k))
