@@ -105,7 +105,7 @@ class Exercise:
 
 
 def _copies(arguments):
-    return tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
+    return tuple(value.copy() if isinstance(value, (np.ndarray, list)) else value for value in arguments)
 
 
 def same(got, expected, tolerance):
