@@ -1,4 +1,4 @@
-"""Numbers that others have published about speculative decoding, as they stand in papers, reports and threads."""
+"""Numbers that others have published about speculative decoding, as they stand in their papers and threads."""
 
 import csv
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Result:
 
     ``source`` and ``where`` say in which document and table; ``kind`` is 'tokens' (tokens per pass),
     'predicted' (a speedup from a formula), 'measured' (a speedup from a clock) or 'other'; ``what`` names the
-    case; ``a``, ``k`` and ``c`` are the acceptance rate, draft length and draft cost given with it, None where
-    none is; ``value`` is the number itself.
+    case; ``a``, ``k`` and ``c`` are the acceptance rate, draft length and draft cost given with it (None where
+    not given); ``value`` is the number itself.
     """
 
     source: str
@@ -43,14 +43,15 @@ def load(kind=None):
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
     results = [
         Result(row["source"], row["where"], row["kind"], row["what"], _number(row["acceptance_rate"]),
-               _number(row["draft_length"], int), _number(row["cost_ratio"]), float(row["published"]), row["note"])
+               _number(row["draft_length"], int), _number(row["cost_ratio"]), float(row["published"]),
+               row["note"])
         for row in _rows("published_results.csv")
     ]
     return [result for result in results if kind in (None, result.kind)]
 
 
 def pass_costs():
-    """v(1), ..., v(17): a measured cost of a pass over n positions, in passes over one -> float64 array (17,).
+    """v(1), ..., v(17): what a pass over n positions was measured to cost, in passes over one -> shape (17,).
 
     The source prints the cost per token at batch n; a pass over n positions costs n times that. Entry k is
     the cost of a pass over k drafts, what ``formulas.best_draft_length`` takes as ``verify_cost``.

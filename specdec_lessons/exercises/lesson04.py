@@ -34,32 +34,32 @@ def _greedy_k(a, c, k_max):
 
 speedup = Exercise(
     title="Speedup",
-    statement="Write speedup(a, k, c) without the package: tokens per pass over the cost of the pass. 0 ≤ a < 1.",
+    statement="Write speedup(a, k, c) without the package: tokens per pass over its cost. 0 ≤ a < 1.",
     stub="def speedup(a, k, c):\n    ...  # your code",
     reference=_speedup,
     cases=((0.5, 1, 0.5), (0.5, 2, 0.25), (0.8, 4, 0.1), (0.9, 13, 0.05), (0.3, 8, 0.4)),
     hints=(
         "What does one pass yield, and what does it cost? Divide the first by the second.",
-        "It yields 1 + a + a² + … + a^k tokens. The cost has two parts: the drafts, and the target's own pass.",
+        "It yields 1 + a + a² + … + a^k tokens. It costs two things: the drafts, and the target's own pass.",
         "sum(a**i for i in range(k + 1)) / (1 + k * c)",
     ),
     solution_code="def speedup(a, k, c):\n    tokens = sum(a**i for i in range(k + 1))\n"
                   "    return tokens / (1 + k * c)",
     misconceptions=(
         Misconception(lambda a, k, c: _tokens(a, k) / (k * c),
-                      "You charge for the drafts alone: the target's own pass costs 1, so the cost is 1 + k c."),
+                      "You charge for the drafts alone. The target's own pass costs 1: together 1 + k c."),
         Misconception(lambda a, k, c: (a * k + 1) / (1 + k * c),
-                      "a·k + 1 counts drafts behind a rejection as if they survived it: E = 1 + a + … + a^k."),
+                      "a·k + 1 counts drafts behind a rejection as if they survived: E = 1 + a + … + a^k."),
         Misconception(lambda a, k, c: _tokens(a, k - 1) / (1 + k * c),
                       "Your sum stops one short: k drafts can give up to k + 1 tokens, so it runs to a^k."),
         Misconception(lambda a, k, c: _tokens(a, k) / (1 + (k + 1) * c),
-                      "You pay the draft for k + 1 steps, but it makes only k: the last token is the target's."),
+                      "You pay the draft for k + 1 steps, but it makes only k: one token is the target's."),
     ),
 )
 
 best_k = Exercise(
     title="Best draft length",
-    statement="Write best_k(a, c, k_max): the k in 0..k_max with the largest speedup, the smaller one on a tie.",
+    statement="Write best_k(a, c, k_max): the k in 0..k_max with the largest speedup, the smaller on a tie.",
     stub="def best_k(a, c, k_max):\n    ...  # your code",
     reference=_best_k,
     cases=((0.7, 0.5, 4), (0.5, 0.5, 8), (0.8, 0.1, 4), (0.8, 0.1, 16), (0.3, 0.4, 16), (0.9, 0.05, 32)),
@@ -74,20 +74,20 @@ best_k = Exercise(
         Misconception(lambda a, c, k_max: _best_k(a, c, k_max) + 1,
                       "That is k + 1, the number of positions the target scores. The draft length is k."),
         Misconception(lambda a, c, k_max: 1 + _argmax([_speedup(a, k, c) for k in range(1, k_max + 1)]),
-                      "You never consider k = 0. Where no draft pays, 'do not speculate' is the best answer."),
+                      "You never consider k = 0. Where no draft pays, 'do not speculate' is the answer."),
         Misconception(lambda a, c, k_max: _argmax([_speedup(a, k, c) for k in range(k_max)]),
                       "Your search stops at k_max − 1: range(k_max) leaves out its end."),
         Misconception(lambda a, c, k_max: k_max,
-                      "That maximises the tokens per pass, which always grow with k. Maximise tokens per cost."),
+                      "That maximises the tokens per pass, which grow with every k. Maximise tokens per cost."),
         Misconception(_greedy_k,
-                      "You draft while a^(k+1) > c. A draft step must earn more than c tokens: in the same time"
-                      " you make c·S(k) of them anyway."),
+                      "You draft while a^(k+1) > c. A draft step must earn more than c tokens: you make c·S(k)"
+                      " of them in that time anyway."),
     ),
 )
 
 break_even_verify_cost = Exercise(
     title="How dear may the pass be?",
-    statement="Write break_even_verify_cost(a, k, c): the cost v of the verify pass at which the speedup is 1.",
+    statement="Write break_even_verify_cost(a, k, c): the cost v of the verify pass at which S is 1.",
     stub="def break_even_verify_cost(a, k, c):\n    ...  # your code",
     reference=_break_even_verify_cost,
     cases=((0.5, 1, 0.25), (0.5, 2, 0.5), (0.8, 5, 0.05), (0.6, 8, 0.1), (0.9, 3, 0.0)),
@@ -111,7 +111,7 @@ break_even_verify_cost = Exercise(
 
 wasted_time = Exercise(
     title="The price of waste",
-    statement="Write wasted_time(a, k, c): the time, in target steps, that one pass spends on drafts thrown away.",
+    statement="Write wasted_time(a, k, c): the target steps of time that a pass spends on drafts thrown away.",
     stub="def wasted_time(a, k, c):\n    ...  # your code",
     reference=_wasted_time,
     cases=((0.5, 1, 0.5), (0.5, 2, 0.5), (0.8, 4, 0.1), (0.9, 13, 0.05), (0.2, 6, 0.3)),
@@ -123,7 +123,7 @@ wasted_time = Exercise(
     solution_code="def wasted_time(a, k, c):\n    return c * (k + 1 - formulas.expected_tokens(a, k))",
     misconceptions=(
         Misconception(lambda a, k, c: c * k * (1 - a),
-                      "k(1 − a) takes each draft on its own, but a rejection throws away all that follow it."),
+                      "k(1 − a) takes each draft alone, but a rejection throws away all that follow it."),
         Misconception(lambda a, k, c: c * (k - formulas.expected_tokens(a, k)),
                       "E counts the target's own token, which is no draft: only E − 1 drafts are kept."),
         Misconception(lambda a, k, c: formulas.expected_wasted_drafts(a, k),
