@@ -75,8 +75,8 @@ def on_binder():
 
 
 def where_am_i():
-    """One sentence about the machine that runs this notebook and what becomes of your work on it."""
+    """Two lines: the machine that runs this notebook, and what becomes of your work on it."""
     machine = f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} processors"
     if on_binder():
-        return f"{machine}, on Binder: your changes are lost when the session ends. Download what you want to keep."
-    return f"{machine}, on your own computer or server: your changes are saved with the notebook."
+        return f"{machine}.\nOn Binder: your changes are lost when the session ends. Download what you want to keep."
+    return f"{machine}.\nYour own computer or server: your changes are saved with the notebook."

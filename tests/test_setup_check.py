@@ -22,6 +22,6 @@ def test_an_old_package_an_old_python_and_a_missing_package_are_each_named():
 def test_binder_is_told_apart(monkeypatch):
     for name in [name for name in setup_check.os.environ if name.startswith("BINDER_")]:
         monkeypatch.delenv(name)
-    assert "own computer" in where_am_i()
+    assert "our own computer" in where_am_i()
     monkeypatch.setenv("BINDER_SERVICE_HOST", "x")
     assert "lost when the session ends" in where_am_i()
