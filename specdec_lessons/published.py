@@ -1,4 +1,4 @@
-"""Numbers that others have published about speculative decoding, as they stand in their papers and threads."""
+"""Numbers that others have published on speculative decoding, as they stand in papers and threads."""
 
 import csv
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Result:
 
     ``source`` and ``where`` say in which document and table; ``kind`` is 'tokens' (tokens per pass),
     'predicted' (a speedup from a formula), 'measured' (a speedup from a clock) or 'other'; ``what`` names the
-    case; ``a``, ``k`` and ``c`` are the acceptance rate, draft length and draft cost given with it (None where
-    not given); ``value`` is the number itself.
+    case; ``a``, ``k`` and ``c`` are the acceptance rate, draft length and draft cost given with it (None
+    where not given); ``value`` is the number itself.
     """
 
     source: str

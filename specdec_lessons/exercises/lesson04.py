@@ -78,10 +78,10 @@ best_k = Exercise(
         Misconception(lambda a, c, k_max: _argmax([_speedup(a, k, c) for k in range(k_max)]),
                       "Your search stops at k_max − 1: range(k_max) leaves out its end."),
         Misconception(lambda a, c, k_max: k_max,
-                      "That maximises the tokens per pass, which grow with every k. Maximise tokens per cost."),
+                      "That maximises tokens per pass, which grow with every k. Maximise tokens per cost."),
         Misconception(_greedy_k,
-                      "You draft while a^(k+1) > c. A draft step must earn more than c tokens: you make c·S(k)"
-                      " of them in that time anyway."),
+                      "You draft while a^(k+1) > c. A draft step must earn more than c tokens: you make"
+                      " c·S(k) of them in that time anyway."),
     ),
 )
 
@@ -111,7 +111,7 @@ break_even_verify_cost = Exercise(
 
 wasted_time = Exercise(
     title="The price of waste",
-    statement="Write wasted_time(a, k, c): the target steps of time that a pass spends on drafts thrown away.",
+    statement="Write wasted_time(a, k, c): the target steps that one pass spends on drafts thrown away.",
     stub="def wasted_time(a, k, c):\n    ...  # your code",
     reference=_wasted_time,
     cases=((0.5, 1, 0.5), (0.5, 2, 0.5), (0.8, 4, 0.1), (0.9, 13, 0.05), (0.2, 6, 0.3)),

@@ -1,4 +1,4 @@
-"""Figures of lesson 4: tokens and their cost, the next draft, the map of speedups, waste, published numbers."""
+"""Figures of lesson 4: tokens and their cost, the next draft, the map of speedups, waste, published ones."""
 
 import numpy as np
 from matplotlib.colors import TwoSlopeNorm
@@ -108,7 +108,7 @@ def fate_of_drafts(a, k):
 
 @style.styled
 def speedup_map(c, k_max=16, points=()):
-    """Speedup over acceptance rate and draft length at one draft cost, its zone below 1, the best k -> Figure.
+    """Speedup over acceptance rate and draft length at one draft cost, its zone of loss, the best k -> Figure.
 
     ``points``: (a, k) pairs to be marked with their speedup.
 
@@ -154,8 +154,8 @@ def speedup_map(c, k_max=16, points=()):
     rises = "" if first is None else f" and rises to {ridge[-1]} at a = {a[-1]:.2f}."
     return style.describe(
         fig, f"Map of the speedup at c = {c:g} over acceptance rate and draft length up to {k_max}, from"
-        f" {speedups.min():.2f} to {top:.2f}. {starts}{rises} Long drafts at low acceptance are slower than plain"
-        " decoding.")
+        f" {speedups.min():.2f} to {top:.2f}. {starts}{rises} Long drafts at low acceptance are slower than"
+        " plain decoding.")
 
 
 def _on_level(level, c, k_max):
