@@ -9,6 +9,7 @@ from specdec_lessons.figures.speedup import (
     speedup_with_pass_cost,
     tokens_and_cost,
 )
+from specdec_lessons.figures.rejection import joint_laws, overlap_bars, rule_laws, uniform_paths
 from specdec_lessons.figures.style import STATES, describe, new_figure, png, show, styled
 from specdec_lessons.figures.verification import caches, causal_mask, greedy_round, pass_cost
 from specdec_lessons.figures.tokens import survival_bars, token_ceilings, tokens_distribution, two_kinds
@@ -20,4 +21,5 @@ __all__ = [
     "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
     "fate_of_drafts", "next_draft", "published_against_formula", "speedup_map", "speedup_with_pass_cost",
     "tokens_and_cost",
+    "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]
