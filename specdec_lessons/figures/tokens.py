@@ -1,4 +1,4 @@
-"""Figures of lesson 3: survivors of a draft, the ceiling of E, the law of tokens per pass, averages of unlike rounds."""
+"""Figures of lesson 3: survivors of a draft, ceilings, the law of tokens per pass, unlike rounds."""
 
 import numpy as np
 
@@ -16,13 +16,17 @@ def _rate(name, value):
     return float(array)
 
 
+def _face(state):
+    colours = (state.colour, "white") if state.filled else ("white", state.colour)
+    return dict(zip(("facecolor", "edgecolor"), colours), hatch=state.hatch)
+
+
 def _stack(ax, x, parts):
     """One bar of height 1 from named states and their shares; large shares carry their sign."""
     bottom = 0.0
     for name, share in parts:
         state = style.STATES[name]
-        ax.bar(x, share, bottom=bottom, width=0.72, facecolor=state.colour if state.filled else "white",
-               edgecolor="white" if state.filled else state.colour, hatch=state.hatch, linewidth=1.0)
+        ax.bar(x, share, bottom=bottom, width=0.72, linewidth=1.0, **_face(state))
         if share >= 0.09:
             text = f"{state.sign} {share:.2f}"
             ax.text(x, bottom + share / 2, text, ha="center", va="center", color=state.ink, fontsize=10,
@@ -52,12 +56,12 @@ def survival_bars(a, k):
     shares.append(("token", {name: share for name, share in own.items() if share > 0}))
     for x, (_, parts) in enumerate(shares):
         _stack(ax, x + 0.35 * (x == k), parts.items())
-    ax.set_xticks([*range(k), k + 0.35], [*(f"draft {i}" for i in range(1, k + 1)), "the target's\nown token"])
+    names = [f"draft {i}" for i in range(1, k + 1)]
+    ax.set_xticks([*range(k), k + 0.35], [*names, "the target's\nown token"])
     ax.tick_params(axis="x", length=0)
     ax.set(ylim=(0, 1), ylabel="share of passes", title=f"What becomes of each token, a = {a:g}, k = {k}")
-    handles = [ax.bar(0, 0, facecolor=s.colour if s.filled else "white", edgecolor="white" if s.filled else s.colour,
-                      hatch=s.hatch, label=f"{s.sign} {s.label}") for s in map(style.STATES.get, style.STATES)
-               if s.label != "drafted"]
+    handles = [ax.bar(0, 0, **_face(state), label=f"{state.sign} {state.label}")
+               for name, state in style.STATES.items() if name != "drafted"]
     fig.legend(handles=handles, loc="outside lower center", ncols=5)
     told = "; ".join(f"{name}: " + ", ".join(f"{state} {share:.2f}" for state, share in parts.items())
                      for name, parts in shares)
@@ -68,7 +72,7 @@ def survival_bars(a, k):
 
 @style.styled
 def token_ceilings(rates=(0.5, 0.8, 0.9), k_max=24, point=(0.8, 4)):
-    """Tokens per pass over the draft length, one curve for each acceptance rate, and its ceiling 1/(1 − a) -> Figure.
+    """Tokens per pass over the draft length for each acceptance rate, with its ceiling 1/(1 − a) -> Figure.
 
     ``rates``: one to four numbers in [0, 1), ``point``: an (a, k) to mark, or None.
 
@@ -85,14 +89,14 @@ def token_ceilings(rates=(0.5, 0.8, 0.9), k_max=24, point=(0.8, 4)):
         ceiling = 1 / (1 - a)
         ax.plot([0, k_max], [ceiling, ceiling], color=colour, linewidth=1.3, linestyle="--")
         ax.plot(lengths, formulas.expected_tokens(a, lengths), "o-", color=colour, markersize=3.5)
-        ax.annotate(f"a = {a:g}\nceiling {ceiling:.3g}", (k_max, ceiling), textcoords="offset points", xytext=(8, 0),
-                    va="center", color=colour, fontsize=9.5, annotation_clip=False)
+        ax.annotate(f"a = {a:g}\nceiling {ceiling:.3g}", (k_max, ceiling), textcoords="offset points",
+                    xytext=(8, 0), va="center", color=colour, fontsize=9.5, annotation_clip=False)
     if point is not None:
         a, k = _rate("point's a", point[0]), _checks.single_count("point's k", point[1])
         tokens = formulas.expected_tokens(a, k)
         ax.plot(k, tokens, "o", markersize=10, color=HERE, markeredgecolor="white", zorder=5)
-        ax.annotate(f"k = {k}: {tokens:.2f}", (k, tokens), textcoords="offset points", xytext=(10, -12), fontsize=9.5,
-                    color=HERE)
+        ax.annotate(f"k = {k}: {tokens:.2f}", (k, tokens), textcoords="offset points", xytext=(10, -12),
+                    fontsize=9.5, color=HERE)
     ax.set(xlabel="draft length k", ylabel="tokens per pass, E", xlim=(0, k_max), ylim=(0, None),
            title="More drafts, and the ceiling they cannot pass")
     ax.grid(axis="y")
@@ -103,7 +107,7 @@ def token_ceilings(rates=(0.5, 0.8, 0.9), k_max=24, point=(0.8, 4)):
 
 @style.styled
 def tokens_distribution(a, k, tokens=None):
-    """Probability of 1, 2, …, k + 1 tokens from one pass, the mean, and what a simulation counted -> Figure.
+    """Probability of 1, 2, …, k + 1 tokens from one pass, their mean, and what a run counted -> Figure.
 
     ``tokens``: tokens per pass of simulated rounds (as ``evidence.simulate_rounds`` gives them), or None.
 
@@ -116,8 +120,8 @@ def tokens_distribution(a, k, tokens=None):
     for n, chance in zip(counts, law):
         state = style.STATES["bonus" if n == k + 1 else "correction"]
         ax.bar(n, chance, width=0.66, color=state.colour)
-        ax.annotate(f"{state.sign} {chance:.3f}", (n, chance), textcoords="offset points", xytext=(0, 10), ha="center",
-                    fontsize=10)
+        ax.annotate(f"{state.sign} {chance:.3f}", (n, chance), textcoords="offset points", xytext=(0, 10),
+                    ha="center", fontsize=10)
     seen = ""
     if tokens is not None:
         tokens = _checks.count("tokens", tokens, at_least=1)
@@ -132,19 +136,19 @@ def tokens_distribution(a, k, tokens=None):
     for state, words in (("correction", "ends with a correction"), ("bonus", "ends with the bonus")):
         ax.bar(0, 0, color=style.STATES[state].colour, label=f"{style.STATES[state].sign} {words}")
     ax.set_xticks(counts)
-    ax.set(xlim=(0.4, k + 1.6), ylim=(0, law.max() * 1.22), xlabel="tokens from one pass", ylabel="probability",
-           title=f"How many tokens one pass yields, a = {a:g}, k = {k}")
+    ax.set(xlim=(0.4, k + 1.6), ylim=(0, law.max() * 1.22), xlabel="tokens from one pass",
+           ylabel="probability", title=f"How many tokens one pass yields, a = {a:g}, k = {k}")
     ax.legend(loc="upper left", bbox_to_anchor=(0.02, 1.0))
-    told = "; ".join(f"{n} token{'s' * (n > 1)}: {chance:.3f}" for n, chance in zip(counts.tolist(), law.tolist()))
+    told = "; ".join(f"{n} token{'s' if n > 1 else ''}: {chance:.3f}" for n, chance in zip(counts, law))
     return style.describe(fig, f"Bars. {told}. Their mean is {mean:.3g}.{seen}")
 
 
 @style.styled
 def two_kinds(easy, hard, k, half_of="rounds"):
-    """Two acceptance rates in equal parts, against the formula at their mean: the chord over the curve -> Figure.
+    """Two acceptance rates in equal parts, against the formula at their mean: chord and curve -> Figure.
 
     ``half_of='rounds'``: half of the passes are easy, so tokens per pass are averaged: E against a.
-    ``half_of='text'``: half of the text is easy, in long runs, so passes per token are averaged: 1/E against a.
+    ``half_of='text'``: half of the text is easy, in long stretches, so passes per token are averaged: 1/E.
 
     >>> two_kinds(0.9, 0.3, 4).alt[-66:]
     'halfway along the chord it is 2.76; on the curve at a = 0.6, 2.31.'
@@ -160,21 +164,23 @@ def two_kinds(easy, hard, k, half_of="rounds"):
     ends = np.array([formulas.expected_tokens(a, k) ** power for a in (hard, easy)])
     chord, curve = ends.mean(), formulas.expected_tokens(mean, k) ** power
     fig, ax = style.new_figure(7.2, 4.2)
-    ax.plot(grid, formulas.expected_tokens(grid, k) ** power, color=style.TARGET, label=f"the formula, k = {k}")
-    ax.plot([hard, easy], ends, "o--", color=HERE, linewidth=1.6, markersize=7, label="the chord: mixtures of both")
+    ax.plot(grid, formulas.expected_tokens(grid, k) ** power, color=style.TARGET,
+            label=f"the formula, k = {k}")
+    ax.plot([hard, easy], ends, "o--", color=HERE, linewidth=1.6, markersize=7, label="the chord: a mixture")
     ax.plot([mean, mean], [curve, chord], color=style.MUTED, linewidth=1.2, linestyle=":")
-    for y, colour, words, up in ((chord, HERE, "the truth", 1), (curve, style.TARGET, "formula at the mean a", -1)):
+    for y, colour, words, up in ((chord, HERE, "the truth", 1),
+                                 (curve, style.TARGET, "formula at the mean a", -1)):
         ax.plot(mean, y, "o", markersize=10, color=colour, markeredgecolor="white", zorder=5)
         ax.annotate(f"{words}: {y:.3g}" + ("" if power == 1 else f"  (E = {1 / y:.3g})"), (mean, y),
                     textcoords="offset points", color=colour, fontsize=9.5,
                     xytext=(-10 * up * power, 8 * up), ha="right" if up * power == 1 else "left",
                     va="bottom" if up == 1 else "top")
     for a, y, name in ((hard, ends[0], "hard"), (easy, ends[1], "easy")):
-        ax.annotate(f"{name}: {y:.3g}", (a, y), textcoords="offset points", xytext=(5, -7 * power), fontsize=9.5,
-                    ha="left", va="top" if power == 1 else "bottom", color=HERE)
+        ax.annotate(f"{name}: {y:.3g}", (a, y), textcoords="offset points", xytext=(5, -7 * power),
+                    fontsize=9.5, ha="left", va="top" if power == 1 else "bottom", color=HERE)
     ax.set(xlim=(0, 1), ylim=(0, None), xlabel="acceptance rate a", ylabel=what,
            title=f"Half of the {half_of} easy (a = {easy:g}), half hard (a = {hard:g})")
     ax.legend(loc="upper left" if power == 1 else "lower left")
-    return style.describe(fig, f"{what[0].upper()}{what[1:]} against a: a curve that bends upwards. The chord joins"
-                          f" a = {hard:g} and a = {easy:g}; halfway along the chord it is {chord:.3g}; on the curve at a = {mean:g},"
-                          f" {curve:.3g}.")
+    bend = f"{what[0].upper()}{what[1:]} against a: a curve that bends upwards."
+    return style.describe(fig, f"{bend} The chord joins a = {hard:g} and a = {easy:g}; halfway along the"
+                          f" chord it is {chord:.3g}; on the curve at a = {mean:g}, {curve:.3g}.")
