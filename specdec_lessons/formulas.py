@@ -54,8 +54,9 @@ def tokens_per_pass_pmf(a, k):
     >>> tokens_per_pass_pmf(0.5, 2)
     array([0.5 , 0.25, 0.25])
     """
-    a, k = _checks.broadcast(a=_checks.probability("a", a), k=_checks.count("k", k))
+    a, k = _checks.probability("a", a), _checks.count("k", k)
     accepted = np.arange(k.max(initial=0) + 1)
+    a, k = _checks.broadcast(a=a, k=k)
     a, k = a[..., None], k[..., None]
     stops_here = np.where(accepted < k, 1.0 - a, 1.0)
     return np.where(accepted <= k, a**accepted * stops_here, 0.0)
@@ -109,7 +110,8 @@ def best_draft_length(a, c, k_max=64, verify_cost=1.0):
         more_tokens = a ** (best + 1) * _tokens(a, k - best - 1)
         more_cost = (v[k] - v[best]) + (k - best) * c
         gain, price = more_tokens * (v[best] + best * c), more_cost * _tokens(a, best)
-        best = np.where(gain > price + TIE * np.abs(price), k, best)
+        better = (gain > price + TIE * np.abs(price)) | ((more_cost <= 0) & (a > 0))  # a^k may underflow
+        best = np.where(better, k, best)
     return _checks.scalar_or_array(best)
 
 
@@ -167,9 +169,14 @@ def expected_wasted_drafts(a, k):
     a, k = _checks.broadcast(a=_checks.probability("a", a), k=_checks.count("k", k))
     with np.errstate(divide="ignore"):
         log_a = np.log1p(-(1.0 - a))
-    wasted = np.zeros(a.shape)
-    for i in range(1, k.max(initial=0) + 1):
-        wasted += np.where(i <= k, -np.expm1(i * log_a), 0.0)
+
+    def one_of_the_first(n):  # at least one rejected: 1 − a^n
+        return -np.expm1(np.where(n > 0, n, 1) * log_a) * (n > 0)
+
+    wasted, n = np.zeros(a.shape), np.zeros(a.shape, dtype=np.int64)
+    for bit in reversed(range(int(k.max(initial=0)).bit_length())):  # n runs through the leading bits of k
+        wasted, n = wasted * (1 + a**n) + n * one_of_the_first(n), 2 * n + (k >> bit & 1)
+        wasted += (n & 1) * one_of_the_first(n)
     return _checks.scalar_or_array(wasted)
 
 

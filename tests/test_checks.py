@@ -36,7 +36,7 @@ def test_what_is_no_number_is_named_and_shown(check, value):
     (_checks.distribution, [0.5, 0.6], "1.1"),
     (_checks.distribution, [2.3, 1.2], "2.3"),  # logits
     (_checks.distribution, [1e308, 1e308], "1e+308"),
-    (_checks.distribution, [1.5, -0.5], "-0.5"),
+    (_checks.distribution, [1.0, -0.5, 0.5], "-0.5"),
     (_checks.distribution, [0.5, np.nan], "nan"),
     (_checks.distribution, 1.0, "shape ()"),
     (_checks.distribution, [], "shape (0,)"),
