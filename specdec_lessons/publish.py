@@ -6,8 +6,9 @@
 
 Tags of a cell that mean something here:
 
-- `measured`: the output is a measurement of one machine. It is kept while the source stays the same (--remeasure takes
-  it anew); the tests run the cell but do not compare what it prints (publish adds nbval's tag for that).
+- `measured`: the output is a measurement of one machine. It is kept while the source stays the same
+  (--remeasure takes it anew); the tests run the cell but do not compare what it prints (publish adds
+  nbval's tag for that).
 - `raises-exception`: the cell may end in a traceback.
 - `allow-stderr`: the cell may write to stderr.
 
@@ -45,7 +46,7 @@ BLEMISHES = [
      "shows a path of this machine"),
     (re.compile(r"model not found", re.IGNORECASE), "shows a widget view without its model"),
 ]
-WIDGET_REPR = re.compile(r"^[A-Z]\w*\((children=|value=|description=|layout=|fig_margin=|\)|.*\w+=)", re.DOTALL)
+WIDGET_REPR = re.compile(r"^[A-Z]\w*\((\)|\w+=)")
 DATA_URI = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
 HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 HTML_ALT = re.compile(r"""\balt\s*=\s*(?:"[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*')""", re.IGNORECASE)
@@ -93,13 +94,13 @@ def tags(cell: NotebookNode) -> list[str]:
 
 
 def execute(notebook: NotebookNode, folder: Path, timeout: float = 300.0, times: int = 1) -> list[float]:
-    """Run every code cell in one fresh kernel started in `folder`, `times` times over; outputs are those of the last.
+    """Run all code cells `times` times over in one fresh kernel started in `folder`; keep the last outputs.
 
     Returns the seconds of each code cell in that last run. Raises PublishError where a cell fails.
     """
     client = NotebookClient(
         notebook, kernel_name="python3", timeout=timeout, resources={"metadata": {"path": str(folder)}},
-        store_widget_state=False, record_timing=False, allow_errors=False, extra_arguments=["--log-level=ERROR"])
+        store_widget_state=False, record_timing=False, extra_arguments=["--log-level=ERROR"])
     seconds: list[float] = []
     with client.setup_kernel():
         for _ in range(times):
@@ -180,7 +181,7 @@ def readable(output: NotebookNode) -> list[str]:
         return [output.text]
     if output.output_type == "error":
         return [f"{output.ename}: {output.evalue}"]
-    return [DATA_URI.sub("", text) for mime, text in output.data.items()
+    return [DATA_URI.sub("", text) for mime, text in sorted(output.data.items())
             if isinstance(text, str) and not mime.startswith("image/")]
 
 
@@ -257,7 +258,7 @@ def problems(notebook: NotebookNode) -> list[str]:
         if "measured" in names and IGNORE_OUTPUT not in names:
             found.append(f"{where}: is tagged measured but not {IGNORE_OUTPUT}")
         if "measured" in names and cell.metadata.get("measured_source") != source_mark(cell.source):
-            found.append(f"{where}: is tagged measured, but its output comes from another source: publish again")
+            found.append(f"{where}: its measured output comes from another source: publish again")
         for output in cell.outputs:
             found += [f"{where}: {line}" for line in _output_problems(output, names)]
     try:
@@ -275,7 +276,7 @@ def measured_outputs(notebook: NotebookNode) -> dict[str, list[NotebookNode]]:
 
 
 def publish(path: Path | str, remeasure: bool = False, timeout: float = 300.0) -> Report:
-    """Run the notebook at `path` in a fresh kernel and store it; the file is left alone where anything is wrong.
+    """Run the notebook at `path` in a fresh kernel and store it; where anything is wrong, leave the file alone.
 
     Raises PublishError with what went wrong.
     """
@@ -301,7 +302,8 @@ def describe(report: Report) -> str:
     total = sum(report.seconds)
     lines = [f"{report.path}: {'stored' if report.changed else 'unchanged'}, "
              f"{len(report.seconds)} code cells, {total:.1f} s"]
-    lines += [f"    code cell {number}: {s:.1f} s" for number, s in enumerate(report.seconds, start=1) if s >= 0.5]
+    lines += [f"    code cell {number}: {s:.1f} s"
+              for number, s in enumerate(report.seconds, start=1) if s >= 0.5]
     lines += [f"    warning: code cell {number} took {s:.1f} s, more than {SLOW_CELL:.0f} s"
               for number, s in enumerate(report.seconds, start=1) if s > SLOW_CELL]
     if total > SLOW_NOTEBOOK:
@@ -312,9 +314,9 @@ def describe(report: Report) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command line: publish the named notebooks, or all; 1 where one of them could not be stored."""
     parser = argparse.ArgumentParser(
-        prog="python -m specdec_lessons.publish", description="Run notebooks and store them in their final form.")
+        prog="python -m specdec_lessons.publish", description="Run notebooks and store them.")
     parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="default: every lesson")
-    parser.add_argument("--remeasure", action="store_true", help="replace the stored outputs of measured cells")
+    parser.add_argument("--remeasure", action="store_true", help="replace the outputs of measured cells")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds a cell may take (default 300)")
     chosen = parser.parse_args(arguments)
     notebooks = chosen.notebooks or sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))

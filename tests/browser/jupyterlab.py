@@ -1,8 +1,8 @@
 """Start JupyterLab, open a notebook in Chromium, run it, look at it.
 
-The browser tests are built on this module, and from the command line it takes the pictures for a review by eye:
+The browser tests are built on this module. From the command line it takes pictures for a review by eye:
 
-    python tests/browser/jupyterlab.py shots notebooks/03_expected_tokens.ipynb --out shots --width 1024 --theme dark --run
+    python tests/browser/jupyterlab.py shots notebooks/03_expected_tokens.ipynb --out shots --theme dark --run
 
 saves one picture per screenful, from the top of the notebook to its end.
 """
@@ -52,11 +52,32 @@ HARMLESS = re.compile(r"favicon|ResizeObserver loop")
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook"
 PROMPTS_JS = """(root) => [...document.querySelectorAll(root + ' .jp-CodeCell')].map(
     cell => (cell.querySelector('.jp-InputPrompt')?.textContent ?? '').trim())"""
-ERRORS_JS = """(root) => [...document.querySelectorAll(root + ' .jp-CodeCell')].flatMap((cell, i) =>
-    [...cell.querySelectorAll(
-        '.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"],' +
-        '.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.error"]')]
-    .map(out => 'code cell ' + (i + 1) + ': ' + out.textContent.trim().slice(0, 600)))"""
+# Tracebacks and stderr look alike to the page. A cell tagged for either shows what it was written to show.
+ERRORS_JS = """() => window.jupyterapp.shell.currentWidget.content.widgets
+    .filter(cell => cell.model.type === 'code').flatMap((cell, i) =>
+        (cell.model.getMetadata('tags') ?? [])
+            .some(tag => ['raises-exception', 'allow-stderr'].includes(tag)) ? [] :
+        [...cell.node.querySelectorAll(['stderr', 'error'].map(
+            kind => `[data-mime-type="application/vnd.jupyter.${kind}"]`).join())]
+        .map(out => `code cell ${i + 1}: ${out.textContent.trim().slice(0, 600)}`))"""
+# True once the model has been loaded, every cell of it is shown, and its kernel waits for work.
+READY_JS = """(root) => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    return panel?.context?.isReady && panel.sessionContext.isReady
+        && panel.sessionContext.session?.kernel?.status === 'idle'
+        && panel.content.model.cells.length === document.querySelectorAll(root + ' .jp-Cell').length;
+}"""
+# True once every cell has run, or one has failed and the kernel has had nothing to do for two seconds.
+FINISHED_JS = f"""(root) => {{
+    const prompts = ({PROMPTS_JS})(root), now = performance.now();
+    if (prompts.every(p => /^\\[\\d+\\]:$/.test(p))) return true;
+    const idle = document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle';
+    const failed = ({ERRORS_JS})().length > 0;
+    const state = prompts.join() + idle;
+    if (!(failed && idle) || window.courseState !== state)
+        [window.courseState, window.courseSince] = [state, now];
+    return failed && idle && now - window.courseSince > 2000;
+}}"""
 
 
 def find_chromium() -> str | None:
@@ -196,29 +217,25 @@ def open_notebook(page, server: Server, name: str, timeout: float = 90.0) -> Non
     ms = timeout * 1000
     page.goto(f"{server.url}doc/tree/{name}?token={server.token}&reset", timeout=ms)
     page.wait_for_selector(f"{NOTEBOOK} .jp-Cell", timeout=ms)
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached", timeout=ms)
     page.wait_for_function("() => !document.querySelector('#jupyterlab-splash')", timeout=ms)
+    page.wait_for_function(READY_JS, arg=NOTEBOOK, timeout=ms)
 
 
 def run_all(page, timeout: float = 120.0) -> None:
-    """Clear every stored output, choose Run > Run All Cells, and wait until each cell has run or one has failed."""
+    """Clear the outputs, choose Run > Run All Cells, wait until each cell has run or one has failed."""
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     page.wait_for_function(f"(root) => ({PROMPTS_JS})(root).every(p => p === '[ ]:')", arg=NOTEBOOK)
     page.click(".lm-MenuBar-itemLabel:text-is('Run')")
     page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
-    page.wait_for_function(
-        f"""(root) => {{
-            const prompts = ({PROMPTS_JS})(root);
-            const failed = document.querySelector(root + ' [data-mime-type="application/vnd.jupyter.error"]');
-            return prompts.every(p => /^\\[\\d+\\]:$/.test(p)) || (failed && !prompts.includes('[*]:'));
-        }}""", arg=NOTEBOOK, timeout=timeout * 1000)
+    page.wait_for_function(FINISHED_JS, arg=NOTEBOOK, polling=100, timeout=timeout * 1000)
     settle(page)
 
 
 def settle(page, timeout: float = 30.0) -> None:
     """Wait until the kernel is idle and every widget that the notebook shows is there."""
     ms = timeout * 1000
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached", timeout=ms)
+    idle = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
+    page.wait_for_selector(idle, state="attached", timeout=ms)
     page.wait_for_function(
         "() => !/Loading widget/.test(document.querySelector('.jp-Notebook')?.textContent ?? '')", timeout=ms)
     page.wait_for_timeout(300)
@@ -231,12 +248,13 @@ def prompts(page) -> list[str]:
 
 def cell_errors(page) -> list[str]:
     """What cells wrote to stderr and every traceback, each with the number of its code cell."""
-    return page.evaluate(ERRORS_JS, NOTEBOOK)
+    return page.evaluate(ERRORS_JS)
 
 
 def theme(page, name: str) -> None:
     """Change the theme of the open page to 'light' or 'dark'."""
-    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", THEMES[name])
+    change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+    page.evaluate(change, THEMES[name])
     page.wait_for_selector(f"body[data-jp-theme-name='{THEMES[name]}']")
     page.wait_for_timeout(300)
 
@@ -289,7 +307,7 @@ def main(arguments: list[str] | None = None) -> int:
     parse.add_argument("--width", type=int, default=1400)
     parse.add_argument("--height", type=int, default=900)
     parse.add_argument("--theme", choices=sorted(THEMES), default="light")
-    parse.add_argument("--run", action="store_true", help="Run All first; without it the stored outputs are shown")
+    parse.add_argument("--run", action="store_true", help="Run All first; else the stored outputs are shown")
     chosen = parser.parse_args(arguments)
     return shots(chosen.notebook, chosen.out, chosen.width, chosen.height, chosen.theme, chosen.run)
 
