@@ -77,10 +77,17 @@ def tokens_at(uniforms, p):
     ``uniforms`` of any shape; returns ints of the same shape. A token of probability 0 has a piece
     of length 0 and never comes out.
 
-    >>> tokens_at(np.array([0.0, 0.4, 0.99]), [0.3, 0.0, 0.7])
+    >>> tokens_at([0.0, 0.4, 0.99], [0.3, 0.0, 0.7])
     array([0, 2, 2])
     """
-    edges = cumulative(_checks.distribution("p", p))
+    uniforms = _checks.probability("uniforms", uniforms)
+    if uniforms.size and uniforms.max() == 1:
+        raise ValueError("uniforms must lie in [0, 1), got 1")
+    return _checks.scalar_or_array(_tokens_at(uniforms, _checks.distribution("p", p)))
+
+
+def _tokens_at(uniforms, p):
+    edges = cumulative(p)
     if edges.size > 16:
         return np.searchsorted(edges, uniforms, side="right")
     tokens = np.zeros(np.shape(uniforms), dtype=np.int64)
@@ -108,11 +115,11 @@ def draw(p, q, rng, size=None):
     """
     p, q = _checks.pair(p, q)
     rng = _checks.generator(rng)
-    shape = () if size is None else size
-    tokens = np.asarray(tokens_at(rng.random(shape), q))
+    shape = _checks.shape("size", size)
+    tokens = np.asarray(_tokens_at(rng.random(shape), q))
     accepted = np.asarray(rng.random(shape) < _ratios(p, q)[tokens])  # strict: p(x) = 0 is never accepted
     rejected = np.count_nonzero(~accepted)
-    tokens[~accepted] = tokens_at(rng.random(rejected), _residual(p, q))
+    tokens[~accepted] = _tokens_at(rng.random(rejected), _residual(p, q))
     return (int(tokens), bool(accepted)) if size is None else (tokens, accepted)
 
 
