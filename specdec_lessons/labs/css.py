@@ -42,12 +42,12 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl p.sdl-error {{ margin: 0; color: var(--sdl-error); font-size: 13px; line-height: 1.4; white-space: nowrap; overflow: hidden;
   text-overflow: ellipsis; }}
 .sdl .sdl-caption {{ font-size: 13px; line-height: 1.35; }}
-.sdl .sdl-caption b {{ font-weight: 600; }}
+.sdl .sdl-caption b {{ font-weight: 600; white-space: nowrap; }}
 .sdl .sdl-key {{ white-space: nowrap; color: var(--sdl-muted); margin-left: 10px; }}
 .sdl .sdl-swatch {{ font-weight: 700; }}
 .sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent; --bq-grid-color: var(--sdl-rule);
-  --bq-axislabel-font: 12px sans-serif; --bq-axislabel-fill: var(--sdl-muted); --bq-axis-tick-text-fill: var(--sdl-ink);
-  --bq-font: 12px sans-serif; --bq-axis-tick-text-font: 12px sans-serif; }}
+  --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted); --bq-axis-tick-text-fill: var(--sdl-ink);
+  --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font); min-width: 0; }}
 .sdl .bqplot > svg .axis line.grid-line, .sdl .bqplot > svg .axis .tick line {{ stroke: var(--sdl-rule); }}
 .sdl .bqplot > svg .bargroup rect {{ stroke: none; }}
 .sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
@@ -74,6 +74,7 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-s-discarded {{ border-color: var(--sdl-discarded); border-style: dashed; }}
 .sdl .sdl-s-discarded {{ background: repeating-linear-gradient(135deg, transparent 0 5px,
   color-mix(in srgb, var(--sdl-discarded) 45%, transparent) 5px 6.5px); }}
+.sdl .sdl-chip.sdl-s-discarded > * {{ background: var(--sdl-panel); border-radius: 3px; padding: 0 3px; line-height: 1.1; }}
 .sdl .sdl-s-correction {{ border-color: var(--sdl-correction); background: var(--sdl-correction);
   color: {STATES["correction"].ink}; }}
 .sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color: {STATES["bonus"].ink}; }}
@@ -85,7 +86,8 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-u-accepted {{ border-color: var(--sdl-accepted); }}
 .sdl .sdl-u-correction {{ border-color: var(--sdl-correction); }}
 .sdl .sdl-u-bonus {{ border-color: var(--sdl-bonus); }}
-.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items: center; font-size: 12px; }}
+.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items: center; font-size: 12px;
+  margin-bottom: 6px; }}
 .sdl .sdl-passes .sdl-track {{ height: 10px; background: var(--sdl-rule); border-radius: 5px; overflow: hidden; }}
 .sdl .sdl-passes .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 5px; }}
 .sdl .sdl-passes .sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px, transparent 6px 8px); }}

@@ -170,7 +170,7 @@ class Choice(Control):
 
     def __init__(self, label, options, value, hint="", buttons=False, width="300px"):
         kind = widgets.ToggleButtons if buttons else widgets.Dropdown
-        layout = widgets.Layout(width="auto" if buttons else width)
+        layout = widgets.Layout(width=width)
         source = kind(options=options, value=value, description=label, tooltip=hint, layout=layout,
                       style={"description_width": "initial", **({"button_width": "auto"} if buttons else {})})
         if buttons:
@@ -200,6 +200,7 @@ class Mark:
     marker: str = "circle"
     width: float = 2.5
     size: int = 110
+    dots: bool = False  # a dot at each point of a line
 
 
 @dataclass(frozen=True)
@@ -220,24 +221,23 @@ class Plot:
 
 @dataclass(frozen=True)
 class Curves:
-    """What a plot shows in one state: (x, y) of each mark by name, and the range of y where it changes."""
+    """What a plot shows in one state: (x, y) of each mark by name, and the top of the y axis where it moves."""
 
     xy: dict
     top: float | None = None
-    bottom: float | None = None
 
 
 class Panel:
     """The live form of a ``Plot``: fixed height, bqplot marks moved in place."""
 
-    def __init__(self, plot, height="225px", min_width="300px"):
+    def __init__(self, plot, height="225px"):
         scale = bqplot.LogScale if plot.log else bqplot.LinearScale
         self.x = scale(min=plot.x_range[0], max=plot.x_range[1])
         self.y = scale(min=plot.y_range[0], max=plot.y_range[1])
         axes = [bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
                 bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px")]
+        self.y_axis = axes[1]
         for axis, ticks in zip(axes, (plot.x_ticks, plot.y_ticks)):
-            axis.num_ticks = 5
             if ticks is not None:
                 axis.tick_values = np.asarray(ticks, dtype=float)
         self.marks = {mark.name: self._make(mark) for mark in plot.marks}
@@ -245,23 +245,21 @@ class Panel:
             axes=axes, marks=list(self.marks.values()), animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
             fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16}, padding_y=0,
             layout=widgets.Layout(width="100%", height=height, min_width="0"))
-        self.widget = widgets.VBox([html_box(caption_html(plot)), self.figure],
-                                   layout=widgets.Layout(flex=f"1 1 {min_width}", min_width="0"))
+        self.widget = widgets.VBox([html_box(caption_html(plot)), self.figure], layout=widgets.Layout(min_width="0"))
 
     def _make(self, mark):
         common = {"x": np.zeros(2), "y": np.zeros(2), "scales": {"x": self.x, "y": self.y},
                   "colors": [f"var(--sdl-{mark.colour})"]}
         if mark.kind == "points":
             return bqplot.Scatter(**common, marker=mark.marker, default_size=mark.size, stroke="var(--sdl-panel)")
-        return bqplot.Lines(**common, line_style=mark.style, stroke_width=mark.width)
+        dots = {"marker": "circle", "marker_size": 24} if mark.dots else {}
+        return bqplot.Lines(**common, line_style=mark.style, stroke_width=mark.width, **dots)
 
     def show(self, curves):
         """Move the marks: one message for each that has changed."""
-        if curves.top is not None and (curves.top, curves.bottom) != (self.y.max, self.y.min):
-            with self.y.hold_sync():
-                self.y.max = float(curves.top)
-                if curves.bottom is not None:
-                    self.y.min = float(curves.bottom)
+        if curves.top is not None and curves.top != self.y.max:
+            self.y.max = float(curves.top)
+            self.y_axis.tick_values = ticks_to(curves.top)
         for name, (x, y) in curves.xy.items():
             mark, x, y = self.marks[name], _floats(x), _floats(y)
             with mark.hold_sync():
@@ -277,16 +275,16 @@ def draw_static(ax, plot, curves):
     styles = {"solid": "-", "dashed": "--", "dotted": ":"}
     for mark in plot.marks:
         x, y = map(_floats, curves.xy[mark.name])
-        look = {"color": COLOURS[mark.colour][0], "label": mark.words, "zorder": 3 if mark.kind == "points" else 2}
+        look = {"color": COLOURS[mark.colour][0], "label": mark.words or "_", "zorder": 3 if mark.kind == "points" else 2}
         if mark.kind == "points":
             ax.plot(x, y, markers[mark.marker], markersize=mark.size ** 0.5 * 0.8, markeredgecolor="white", **look)
         else:
-            ax.plot(x, y, styles[mark.style], linewidth=mark.width * 0.8, **look)
+            ax.plot(x, y, styles[mark.style] + "o" * mark.dots, markersize=4, linewidth=mark.width * 0.8, **look)
     if plot.log:
         ax.set_xscale("log")
         ax.set_yscale("log")
     ax.set_xlim(plot.x_range)
-    ax.set_ylim(plot.y_range[0] if curves.bottom is None else curves.bottom, curves.top or plot.y_range[1])
+    ax.set_ylim(plot.y_range[0], curves.top or plot.y_range[1])
     ax.set_title(plot.title)
     ax.set_xlabel(plot.x_label)
     ax.set_ylabel(plot.y_label)
@@ -314,6 +312,16 @@ def nice_top(value, steps):
     (3, 9)
     """
     return next((step for step in steps if value <= 0.95 * step), steps[-1])
+
+
+def ticks_to(top):
+    """Round numbers from 0 up to ``top``, five or so.
+
+    >>> ticks_to(5.5).tolist(), ticks_to(3).tolist()
+    ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+    """
+    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 4, 5, 10, 20, 50, 100, np.inf) if top / step < 6.5)
+    return np.arange(0, top + 1e-9, step, dtype=float)
 
 
 def row(children, gap="4px 22px"):

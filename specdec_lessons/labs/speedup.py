@@ -17,24 +17,24 @@ LENGTHS = np.arange(LONGEST + 1)
 TOPS = (3, 5, 8, 12, 18)
 
 _NOW = Mark("now", "now", "●", "now", "points", size=150)
-_EVEN = Mark("even", "guide", "┄", "as fast as plain", style="dashed", width=1.5)
+_EVEN = Mark("even", "guide", "┄", "plain decoding", style="dashed", width=1.5)
 _BEST = Mark("best", "best", "◆", "best k", "points", marker="diamond", size=190)
 _CEILING = Mark("ceiling", "guide", "┄", "ceiling 1/(1 − a)", style="dashed", width=1.8)
 _LENGTH_TICKS = (0, 2, 4, 6, 8, 10, 12, 14, 16)
 
 PLOTS = {
     "tokens_by_acceptance": Plot(
-        "Tokens per pass, E", "acceptance rate a", "tokens", (0, 1), (0, 5.5),
-        (_CEILING, Mark("curve", "curve", "━", "at this k"), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+        "Tokens per pass, E", "acceptance rate a", "tokens per pass", (0, 1), (0, 5.5),
+        (_CEILING, Mark("curve", "curve", "━", ""), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
     "tokens_by_length": Plot(
-        "Tokens per pass, E", "draft length k", "tokens", (-0.3, LONGEST + 0.3), (0, 5.5),
-        (_CEILING, Mark("curve", "curve", "━", "at this a"), _NOW), x_ticks=_LENGTH_TICKS),
+        "Tokens per pass, E", "draft length k", "tokens per pass", (-0.3, LONGEST + 0.3), (0, 5.5),
+        (_CEILING, Mark("curve", "curve", "━", "", dots=True), _NOW), x_ticks=_LENGTH_TICKS),
     "speedup_by_length": Plot(
         "Net speedup, S", "draft length k", "times plain decoding", (-0.3, LONGEST + 0.3), (0, 3),
-        (_EVEN, Mark("curve", "curve", "━", "at this a and c"), _BEST, _NOW), x_ticks=_LENGTH_TICKS),
+        (_EVEN, Mark("curve", "curve", "━", "", dots=True), _BEST, _NOW), x_ticks=_LENGTH_TICKS),
     "speedup_by_acceptance": Plot(
         "Net speedup, S", "acceptance rate a", "times plain decoding", (0, 1), (0, 5),
-        (_EVEN, Mark("curve", "curve", "━", "at this k and c"), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+        (_EVEN, Mark("curve", "curve", "━", ""), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
 }
 SHOWN = {
     "both": ("tokens_by_acceptance", "speedup_by_length"),
@@ -181,7 +181,7 @@ class SpeedupLab(kit.Lab):
         self.k = kit.Number("draft length k", int(k), 0, longest, 1, "Tokens drafted before each target pass.")
         self.c = kit.Number("draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.")
         self.draft = kit.Choice("draft", list(AGREEMENT), _kind(a), "Aligned: accepted 9 times in 10. Weak: 4 in 10.",
-                                buttons=True)
+                                buttons=True, width="230px")
         self.controls = {"a": self.a, "k": self.k, "c": self.c, "draft": self.draft}
         numbers = [self.a, self.k, self.c]
         if show == "speedup" and verify_cost is None or np.ndim(verify_cost) == 0 and verify_cost is not None:
