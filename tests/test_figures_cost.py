@@ -16,6 +16,9 @@ DRAWINGS = {
     "step_time_bars": lambda: figures.step_time_bars(cost.decode_step(SEVEN, A100)),
     "kv_against_weights": lambda: figures.kv_against_weights(cost.MODELS["Llama-2-7B"], hardware=A100),
     "column_times": lambda: figures.column_times(TIMES),
+    "roofline_in_steps": lambda: figures.roofline_in_steps(A100),
+    "pass_times": lambda: figures.pass_times(SEVEN, A100),
+    "batch_speeds": lambda: figures.batch_speeds(SEVEN, A100),
 }
 
 
@@ -34,6 +37,8 @@ def test_the_same_data_give_the_same_bytes(name):
 CROWDED = DRAWINGS | {
     "near the ridge": lambda: figures.roofline(A100, {
         f"verify {n}": cost.verify_pass(SEVEN, A100, n) for n in (2, 4, 100, 200, 320)}),
+    "a pass on a slow machine": lambda: figures.pass_times(SEVEN, cost.HARDWARE["laptop CPU"], longest=40),
+    "a roofline in steps on a slow machine": lambda: figures.roofline_in_steps(cost.HARDWARE["laptop CPU"]),
     "a low ridge": lambda: figures.roofline(cost.HARDWARE["laptop CPU"]),
     "five batches": lambda: figures.kv_against_weights(
         cost.MODELS["Llama-3.1-8B"], (1, 4, 16, 64, 256), hardware=cost.HARDWARE["RTX 4090"]),
@@ -85,6 +90,32 @@ def test_the_weights_are_passed_where_they_should_be():
     assert {"25,705", "3,213"} <= set(words(fig))  # 13,476,831,232 bytes / (524,288 x batch)
 
 
+def test_a_pass_turns_where_the_arithmetic_takes_over():
+    """14 GB at 2.039 TB/s; 2 x 7e9 FLOP a position at 312 TFLOP/s, attention aside."""
+    fig = figures.pass_times(SEVEN, A100)
+    reading, arithmetic, level, rising = (line.get_xydata() for line in fig.axes[0].lines[:4])
+    assert reading[:, 1] == pytest.approx(14 / 2.039)
+    assert arithmetic[:, 1] == pytest.approx(arithmetic[:, 0] * 14 / 312, rel=0.01)
+    assert level[-1, 0] == 152 and rising[0, 0] == 153
+    assert rising[:, 1] == pytest.approx(rising[:, 0] * 14 / 312, rel=0.01)
+
+
+def test_a_bigger_batch_makes_no_answer_faster():
+    together, each = (line.get_xydata() for line in figures.batch_speeds(SEVEN, A100).axes[0].lines[:2])
+    assert together[:, 1] == pytest.approx(together[:, 0] * each[:, 1])
+    assert each[0, 1] == pytest.approx(2039 / 14) and each[:, 1].max() == pytest.approx(2039 / 14)
+    assert together[-1, 1] == pytest.approx(312e12 / 14e9, rel=1e-3)  # the arithmetic alone
+
+
+def test_the_roofline_in_steps_ends_at_the_lower_of_both_lines():
+    first, second, third = figures.roofline_in_steps(A100).axes
+    assert len(first.lines) == 1 and len(second.lines) == 2
+    slope, ceiling = first.lines[0].get_xydata(), second.lines[1].get_xydata()
+    assert slope[:, 1] == pytest.approx(slope[:, 0] * 2.039e12) and ceiling[:, 1] == pytest.approx(312e12)
+    rise, flat = (line.get_xydata() for line in third.lines[2:4])
+    assert rise[-1] == pytest.approx([312 / 2.039, 312e12]) and flat[:, 1] == pytest.approx(312e12)
+
+
 def test_measured_curve_and_both_ideals():
     proportional, free, measured = (line.get_ydata().tolist()
                                     for line in figures.column_times(TIMES).axes[0].lines[:3])
@@ -125,6 +156,9 @@ def test_shown_figure_has_caption_and_alternative_text():
     (lambda: figures.kv_against_weights(SEVEN, batches=()), "batches must be one to five batch sizes"),
     (lambda: figures.kv_against_weights(SEVEN, batches=(0,)), "batches must be a whole number of at least 1"),
     (lambda: figures.kv_against_weights(SEVEN, hardware="A100"), "hardware must be a Hardware"),
+    (lambda: figures.pass_times(SEVEN, A100, longest=1), "longest must be a whole number of at least 2"),
+    (lambda: figures.batch_speeds(SEVEN, "A100"), "hardware must be a Hardware"),
+    (lambda: figures.roofline_in_steps(SEVEN), "hardware must be a Hardware"),
     (lambda: figures.column_times([1, 2]), "times must be what cost.measure_columns returns"),
 ])
 def test_bad_input_is_named(call, message):

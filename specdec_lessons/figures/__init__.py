@@ -1,6 +1,14 @@
 """The static figures of the course: each ``figure(data...) -> Figure``; ``show`` puts one into a notebook."""
 
-from specdec_lessons.figures.cost import column_times, kv_against_weights, roofline, step_time_bars
+from specdec_lessons.figures.cost import (
+    batch_speeds,
+    column_times,
+    kv_against_weights,
+    pass_times,
+    roofline,
+    roofline_in_steps,
+    step_time_bars,
+)
 from specdec_lessons.figures.speedup import (
     fate_of_drafts,
     next_draft,
@@ -16,7 +24,8 @@ from specdec_lessons.figures.tokens import survival_bars, token_ceilings, tokens
 
 __all__ = [
     "STATES", "describe", "new_figure", "png", "show", "styled",
-    "column_times", "kv_against_weights", "roofline", "step_time_bars",
+    "batch_speeds", "column_times", "kv_against_weights", "pass_times", "roofline", "roofline_in_steps",
+    "step_time_bars",
     "caches", "causal_mask", "greedy_round", "pass_cost",
     "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
     "fate_of_drafts", "next_draft", "published_against_formula", "speedup_map", "speedup_with_pass_cost",

@@ -8,6 +8,7 @@ from specdec_lessons.figures import style
 
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
+
 @style.styled
 def roofline(hardware, points=None):
     """The roofline of a machine with named passes on it, both axes logarithmic -> Figure.
@@ -73,6 +74,126 @@ def _default_points(hardware):
         "verify 5 positions": cost.verify_pass(model, hardware, 5),
         "prefill 2,048": cost.prefill(model, hardware, 2048),
     }
+
+
+@style.styled
+def roofline_in_steps(hardware):
+    """How a roofline comes about: the slope of the memory, the ceiling of the arithmetic, the lower of both.
+
+    >>> roofline_in_steps(cost.HARDWARE["A100 80GB SXM"]).alt[-59:]
+    'the lower of the two, with its corner at 153 FLOP per byte.'
+    """
+    corner = cost.ridge(hardware)
+    x = np.array([corner / 400, corner, corner * 20])
+    slope, roof = x * hardware.bandwidth, cost.attainable_flops(x, hardware)
+    ceiling = np.full(3, hardware.flops)
+    fig, axes = style.new_figure(7.2, 2.9, columns=3, sharex=True, sharey=True)
+    titles = ("1  what memory feeds", "2  what the units can do", "3  the lower of the two")
+    for number, (ax, title) in enumerate(zip(axes, titles)):
+        final = number == 2
+        faint = {"color": style.GRID if final else style.MUTED, "linewidth": 1.4}
+        for line, colour, shown in ((slope, style.MEMORY, 0), (ceiling, style.COMPUTE, 1)):
+            if number == shown:
+                ax.plot(x, line, color=colour, linewidth=3)
+            elif number > shown:
+                ax.plot(x, line, linestyle="--", **faint)
+        if final:
+            ax.plot(x[:2], roof[:2], color=style.MEMORY, linewidth=3)
+            ax.plot(x[1:], roof[1:], color=style.COMPUTE, linewidth=3)
+            _dot(ax, corner, hardware.flops)
+            ax.annotate(f"ridge\n{_short(corner)}", (corner, hardware.flops), textcoords="offset points",
+                        xytext=(6, -9), va="top", fontsize=9.5)
+        ax.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), ylim=(roof[0], hardware.flops * 30))
+        ax.set_title(title, fontsize=10)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
+        ax.minorticks_off()
+        ax.grid(which="major")
+    axes[0].set_ylabel("TFLOP/s")
+    axes[1].set_xlabel("arithmetic intensity (FLOP per byte read)")
+    return style.describe(fig, (
+        f"Three small pictures of {hardware.name}, FLOP/s over FLOP per byte on logarithmic axes. First the"
+        " rising line of the memory, intensity times bandwidth. Then the level line of the arithmetic's peak."
+        f" Then the roofline: the lower of the two, with its corner at {_short(corner)} FLOP per byte."))
+
+
+def _dot(ax, x, y):
+    ax.plot(x, y, "o", markersize=8.5, color=style.INK, markeredgecolor="white", zorder=5)
+
+
+@style.styled
+def pass_times(model, hardware, longest=400):
+    """The time of a pass over 1 to ``longest`` positions: reading, arithmetic, the longer of both -> Figure.
+
+    >>> pass_times(cost.MODELS["7B"], cost.HARDWARE["A100 80GB SXM"]).alt.split("; ")[-1]
+    '400 positions take 18.1 ms.'
+    """
+    longest = _checks.single_count("longest", longest, at_least=2)
+    free = cost.free_positions(model, hardware)
+    n = np.linspace(1, longest, 120).round().astype(int)
+    n = np.unique([*n, *(m for m in (free, free + 1) if 1 <= m <= longest)])
+    steps = [cost.verify_pass(model, hardware, int(m)) for m in n]
+    reading, arithmetic, seconds = (
+        np.array([getattr(step, part) for step in steps]) * 1e3
+        for part in ("memory_seconds", "compute_seconds", "seconds"))
+    fig, ax = style.new_figure(7.2, 3.9)
+    for times, colour in ((reading, style.MEMORY), (arithmetic, style.COMPUTE)):
+        ax.plot(n, times, color=colour, linewidth=1.6, linestyle="--")
+    ax.plot(n[n <= free], seconds[n <= free], color=style.MEMORY, linewidth=3.5)
+    ax.plot(n[n > free], seconds[n > free], color=style.COMPUTE, linewidth=3.5)
+    top = seconds.max() * 1.12
+    ax.annotate("reading the weights", (longest, reading[-1]), textcoords="offset points", xytext=(-2, 5),
+                ha="right", va="bottom", color=style.MEMORY)
+    low = max(1, min(free, longest) * 0.45)
+    ax.annotate("arithmetic", (low, np.interp(low, n, arithmetic)), textcoords="offset points",
+                xytext=(7, -5), ha="left", va="top", color=style.COMPUTE)
+    if 1 <= free <= longest:
+        _dot(ax, free, reading[0])
+        ax.annotate(f"{free} positions\nfor the price of one", (free, reading[0]), va="top",
+                    textcoords="offset points", xytext=(8, -9))
+    ax.set(xlim=(0, longest), ylim=(0, top), xlabel="positions in one pass", ylabel="milliseconds",
+           title=f"Time of a pass: {model.name} on {hardware.name}")
+    ax.grid(which="major")
+    return style.describe(fig, (
+        f"Time of one pass of {model.name} on {hardware.name} over its positions: reading takes"
+        f" {_short(reading[0])} ms however many there are, the arithmetic grows with them, and the longer one"
+        f" counts; so up to {free} positions take the time of one; {longest} positions take"
+        f" {_short(seconds[-1])} ms."))
+
+
+@style.styled
+def batch_speeds(model, hardware, largest=1024):
+    """Tokens per second of plain decoding over the batch: of all together, and of each answer -> Figure.
+
+    Both axes logarithmic, contexts short.
+
+    >>> batch_speeds(cost.MODELS["7B"], cost.HARDWARE["A100 80GB SXM"], largest=64).alt.split(". ")[-1]
+    'Batch 64: 9,321 in all, 146 for each.'
+    """
+    largest = _checks.single_count("largest", largest, at_least=2)
+    batches = np.geomspace(1, largest, 120).round().astype(int)
+    batches = np.unique([*batches, min(largest, max(1, round(cost.ridge(hardware))))])
+    together = cost.tokens_per_second(model, hardware, batches)
+    each = together / batches
+    fig, ax = style.new_figure(7.2, 3.9)
+    for speeds, colour, text in ((together, style.INK, "all together"), (each, "#A3487F", "each answer")):
+        ax.plot(batches, speeds, color=colour, linewidth=3)
+        ax.annotate(text, (batches[-1], speeds[-1]), textcoords="offset points", xytext=(8, 0), va="center",
+                    color=colour, annotation_clip=False)
+    ax.set_xscale("log", base=2)
+    ax.set(yscale="log", xlim=(1, largest), ylim=(each.min() / 1.6, together.max() * 1.6),
+           xlabel="batch (answers written at the same time)", ylabel="tokens per second",
+           title=f"Plain decoding: {model.name} on {hardware.name}")
+    ax.set_xticks(2.0 ** np.arange(0, np.log2(largest) + 0.01))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    ax.grid(which="major")
+    return style.describe(fig, (
+        f"Tokens per second of {model.name} on {hardware.name} over the batch, logarithmic axes. The sum"
+        " grows up to the ridge and is level beyond; what each answer sees is level up to the ridge and falls"
+        " beyond."
+        f" Batch 1: {_short(together[0])} in all, {_short(each[0])} for each answer."
+        f" Batch {largest}: {_short(together[-1])} in all, {_short(each[-1])} for each."))
 
 
 @style.styled
@@ -188,7 +309,8 @@ def column_times(times):
     if packed > 1.3:
         _mark_packed(ax, packed, max(packed, *ratios[:2]))
     top = max(last, ratios.max(), packed)
-    ax.set(xscale="log", yscale="log", xlim=(0.93, last * 1.04), ylim=(0.8, top * 1.25), xlabel="columns n",
+    ax.set(xscale="log", yscale="log", xlim=(0.93, last * 1.04),
+           ylim=(0.8 * min(1, ratios.min()), top * 1.25), xlabel="columns n",
            ylabel="time, in times of one column", title=f"v(n) on this machine, {_threads(times)}")
     ax.set_xticks(columns, [str(n) for n in columns])
     steps = 2 ** np.arange(0, np.log2(top) + 0.2)
