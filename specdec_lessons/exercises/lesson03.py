@@ -40,10 +40,10 @@ survival = Exercise(
     ),
 )
 
-tokens_per_pass = Exercise(
+expected_tokens = Exercise(
     title="Tokens per pass",
-    statement="Write tokens_per_pass(a, k): the expected number of tokens of one pass, at a = 1 too.",
-    stub="def tokens_per_pass(a, k):\n    ...  # your code",
+    statement="Write expected_tokens(a, k): the expected number of tokens of one pass, at a = 1 too.",
+    stub="def expected_tokens(a, k):\n    ...  # your code",
     reference=formulas.expected_tokens,
     cases=((0.5, 0), (0.5, 1), (0.8, 2), (0.8, 4), (0.9, 4), (0.0, 4), (1.0, 4)),
     hints=(
@@ -51,7 +51,7 @@ tokens_per_pass = Exercise(
         "1 + a + a² + … + a^k: a sum over i from 0 to k.",
         "The quotient divides by zero at a = 1 and loses digits near it; the sum does neither.",
     ),
-    solution_code="def tokens_per_pass(a, k):\n    return sum(a ** i for i in range(k + 1))",
+    solution_code="def expected_tokens(a, k):\n    return sum(a ** i for i in range(k + 1))",
     misconceptions=(
         Misconception(
             lambda a, k: k * a + 1,
