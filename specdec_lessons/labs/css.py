@@ -45,6 +45,7 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-caption b {{ font-weight: 600; white-space: nowrap; }}
 .sdl .sdl-key {{ white-space: nowrap; color: var(--sdl-muted); margin-left: 10px; }}
 .sdl .sdl-swatch {{ font-weight: 700; }}
+.sdl .widget-toggle-buttons {{ display: flex; flex-flow: row nowrap; align-items: center; gap: 6px; }}
 .sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent; --bq-grid-color: var(--sdl-rule);
   --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted); --bq-axis-tick-text-fill: var(--sdl-ink);
   --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font); min-width: 0; }}
@@ -54,7 +55,7 @@ body[data-jp-theme-light="false"] .sdl {{
   white-space: nowrap; }}
 .sdl :focus-visible {{ outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 2px; }}
 
-.sdl .sdl-replay {{ font-size: 14px; }}
+.sdl .sdl-replay {{ font-size: 14px; display: flex; flex-direction: column; height: 244px; }}
 .sdl .sdl-phase {{ margin: 0 0 6px; font-size: 14px; min-height: 1.4em; }}
 .sdl .sdl-phase b {{ font-weight: 600; }}
 .sdl .sdl-row {{ display: flex; align-items: flex-start; gap: 10px; }}
@@ -78,7 +79,9 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-s-correction {{ border-color: var(--sdl-correction); background: var(--sdl-correction);
   color: {STATES["correction"].ink}; }}
 .sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color: {STATES["bonus"].ink}; }}
-.sdl .sdl-text {{ margin: 0; line-height: 1.9; padding: 3px; height: 5.8em; overflow-y: auto; box-sizing: border-box; }}
+.sdl .sdl-textrow {{ flex: 1 1 0; min-height: 54px; align-items: stretch; }}
+.sdl .sdl-text {{ flex: 1 1 auto; display: flex; flex-direction: column-reverse; overflow-y: auto; padding: 3px; }}
+.sdl .sdl-text p {{ margin: 0 0 auto; line-height: 1.85; }}
 .sdl .sdl-text .sdl-prompt {{ color: var(--sdl-muted); }}
 .sdl .sdl-word {{ white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; margin-right: 5px; }}
 .sdl .sdl-word sup {{ font-size: 10px; font-weight: 700; line-height: 0; margin-left: 1px; }}
@@ -102,5 +105,23 @@ body[data-jp-theme-light="false"] .sdl {{
   font-variant-numeric: tabular-nums; background: transparent; border: none; color: var(--sdl-ink); }}
 .sdl table.sdl-tokens thead th {{ color: var(--sdl-muted); font-size: 12px; }}
 .sdl table.sdl-tokens th:first-child {{ text-align: left; }}
+.sdl .sdl-bars {{ position: relative; display: flex; justify-content: space-around; gap: 6px; height: 150px;
+  margin: 10px 8px 42px 34px; }}
+.sdl .sdl-grid {{ position: absolute; inset: 0; }}
+.sdl .sdl-gridline {{ position: absolute; left: 0; right: 0; border-top: 1px solid var(--sdl-rule); height: 0; }}
+.sdl .sdl-gridline span {{ position: absolute; left: -34px; top: -9px; width: 28px; text-align: right; font-size: 12px; }}
+.sdl .sdl-pair {{ position: relative; flex: 0 1 84px; display: flex; gap: 4px; align-items: flex-end; justify-content: center; }}
+.sdl .sdl-bar {{ position: relative; flex: 0 1 34px; height: 100%; display: flex; flex-direction: column; justify-content: flex-end; }}
+.sdl .sdl-part {{ overflow: hidden; text-align: center; font-size: 12px; font-weight: 700; line-height: 15px; flex: none; }}
+.sdl .sdl-p-agreed {{ background: var(--sdl-accepted); color: {STATES["accepted"].ink}; }}
+.sdl .sdl-p-deficit {{ background: var(--sdl-correction); color: {STATES["correction"].ink}; }}
+.sdl .sdl-p-surplus {{ color: {STATES["rejected"].ink}; background: repeating-linear-gradient(135deg, var(--sdl-rejected) 0 5px,
+  color-mix(in srgb, var(--sdl-rejected) 55%, white) 5px 8px); }}
+.sdl .sdl-barname {{ position: absolute; top: 100%; left: 0; right: 0; text-align: center; font-size: 12px; line-height: 18px;
+  color: var(--sdl-muted); }}
+.sdl .sdl-barword {{ position: absolute; top: calc(100% + 16px); left: -8px; right: -8px; text-align: center; line-height: 20px; }}
+.sdl .sdl-drawn {{ position: absolute; left: -5px; right: -5px; height: 0; border-top: 3px solid var(--sdl-ink); }}
+.sdl .sdl-barkey i {{ border: none; }}
+.sdl .sdl-legend i.sdl-drawnkey {{ border: none; }}
 @media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none !important; }} }}
 </style>"""

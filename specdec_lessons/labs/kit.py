@@ -124,7 +124,7 @@ class Number(Control):
     else ever happens to what the learner typed. ``follow=False`` waits for the slider's release.
     """
 
-    def __init__(self, label, value, low, high, step=1, hint="", follow=True, width="300px"):
+    def __init__(self, label, value, low, high, step=1, hint="", follow=True, width="270px"):
         whole = all(isinstance(x, int) for x in (value, low, high, step))
         self.label, self.low, self.high = label, low, high
         self._places = 0 if whole else max(0, -int(np.floor(np.log10(step) + 1e-9)))
@@ -215,8 +215,7 @@ class Plot:
     marks: tuple
     x_ticks: tuple | None = None
     y_ticks: tuple | None = None
-    log: bool = False
-    alt: str = ""
+    log: str = ""  # '', 'x' or 'xy': the axes with a logarithmic scale
 
 
 @dataclass(frozen=True)
@@ -231,15 +230,18 @@ class Panel:
     """The live form of a ``Plot``: fixed height, bqplot marks moved in place."""
 
     def __init__(self, plot, height="225px"):
-        scale = bqplot.LogScale if plot.log else bqplot.LinearScale
-        self.x = scale(min=plot.x_range[0], max=plot.x_range[1])
-        self.y = scale(min=plot.y_range[0], max=plot.y_range[1])
+        self.x, self.y = (
+            (bqplot.LogScale if name in plot.log else bqplot.LinearScale)(min=float(low), max=float(high))
+            for name, (low, high) in (("x", plot.x_range), ("y", plot.y_range)))
         axes = [bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
                 bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px")]
         self.y_axis = axes[1]
+        if plot.y_ticks is None:
+            self.y_axis.tick_values = ticks_to(plot.y_range[1])
         for axis, ticks in zip(axes, (plot.x_ticks, plot.y_ticks)):
             if ticks is not None:
                 axis.tick_values = np.asarray(ticks, dtype=float)
+            axis.tick_format = "~g"
         self.marks = {mark.name: self._make(mark) for mark in plot.marks}
         self.figure = bqplot.Figure(
             axes=axes, marks=list(self.marks.values()), animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
@@ -280,16 +282,16 @@ def draw_static(ax, plot, curves):
             ax.plot(x, y, markers[mark.marker], markersize=mark.size ** 0.5 * 0.8, markeredgecolor="white", **look)
         else:
             ax.plot(x, y, styles[mark.style] + "o" * mark.dots, markersize=4, linewidth=mark.width * 0.8, **look)
-    if plot.log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+    for name in plot.log:
+        getattr(ax, f"set_{name}scale")("log")
     ax.set_xlim(plot.x_range)
     ax.set_ylim(plot.y_range[0], curves.top or plot.y_range[1])
     ax.set_title(plot.title)
     ax.set_xlabel(plot.x_label)
     ax.set_ylabel(plot.y_label)
-    if plot.x_ticks is not None and not plot.log:
-        ax.set_xticks(plot.x_ticks)
+    if plot.x_ticks is not None:
+        ax.set_xticks(plot.x_ticks, [f"{tick:g}" for tick in plot.x_ticks])
+        ax.minorticks_off()
     ax.legend(loc="best")
 
 
@@ -320,7 +322,7 @@ def ticks_to(top):
     >>> ticks_to(5.5).tolist(), ticks_to(3).tolist()
     ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
     """
-    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 4, 5, 10, 20, 50, 100, np.inf) if top / step < 6.5)
+    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 4, 5, 10, 20, 50, 100, 200) if top / step < 6.5)
     return np.arange(0, top + 1e-9, step, dtype=float)
 
 

@@ -108,7 +108,8 @@ def _end_words(one, word, k, kept):
 def render(frame, vocabulary, prompt=()):
     """One frame as HTML. Every state has its sign and its word besides its colour."""
     chips = "".join(_chip(vocabulary[token], state) for token, state in frame.chips)
-    chips += '<li class="sdl-chip sdl-waiting" aria-hidden="true"><i>·</i><span>···</span></li>' * frame.waiting
+    waiting = frame.waiting + (not frame.ends_round)  # the target's own token has its place from the start
+    chips += '<li class="sdl-chip sdl-waiting" aria-hidden="true"><i>·</i><span>···</span></li>' * waiting
     if frame.last:
         chips += _chip(vocabulary[frame.last[0]], frame.last[1])
     checking = " sdl-checking" if frame.checking else ""
@@ -116,9 +117,9 @@ def render(frame, vocabulary, prompt=()):
         f'<div class="sdl-replay"><p class="sdl-phase"><b>Round {frame.round} of {frame.n_rounds}.</b> '
         f"{html.escape(frame.phase)}</p>"
         f'<div class="sdl-row"><span class="sdl-rowname">this round</span><ul class="sdl-chips{checking}">{chips}</ul></div>'
-        f'<div class="sdl-row"><span class="sdl-rowname">committed, each verified by the target</span>'
-        f'<p class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
-        f"{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div>{_passes(frame)}{legend()}</div>")
+        f'<div class="sdl-row sdl-textrow"><span class="sdl-rowname">committed, each verified by the target</span>'
+        f'<div class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
+        f"<p>{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div></div>{_passes(frame)}{legend()}</div>")
 
 
 def _chip(word, state):

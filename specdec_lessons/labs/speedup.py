@@ -181,7 +181,7 @@ class SpeedupLab(kit.Lab):
         self.k = kit.Number("draft length k", int(k), 0, longest, 1, "Tokens drafted before each target pass.")
         self.c = kit.Number("draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.")
         self.draft = kit.Choice("draft", list(AGREEMENT), _kind(a), "Aligned: accepted 9 times in 10. Weak: 4 in 10.",
-                                buttons=True, width="230px")
+                                buttons=True, width="200px")
         self.controls = {"a": self.a, "k": self.k, "c": self.c, "draft": self.draft}
         numbers = [self.a, self.k, self.c]
         if show == "speedup" and verify_cost is None or np.ndim(verify_cost) == 0 and verify_cost is not None:
