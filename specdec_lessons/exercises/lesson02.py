@@ -25,27 +25,30 @@ def _ahead_too(cached, new, window):
 
 window_mask = Exercise(
     title="A mask with a window",
-    statement="With ``cached`` positions in the cache and ``new`` positions in the pass, return a table of True and"
-              " False of shape (new, cached + new): may new position i look at position j, if every position sees"
-              " itself and what comes before it, ``window`` positions in all?",
+    statement="With ``cached`` positions in the cache and ``new`` positions in the pass, return a table"
+              " of True and False of shape (new, cached + new): may new position i look at position j, if"
+              " every position sees itself and what comes before it, ``window`` positions in all?",
     stub="def my_window_mask(cached, new, window):\n    ...  # your code",
     reference=_window_mask,
     cases=((0, 1, 3), (0, 3, 2), (2, 1, 2), (2, 3, 9), (4, 5, 3), (7, 3, 1)),
     hints=(
         "New position i (counted from 0) is position cached + i of the whole text.",
-        "It sees position j when j <= cached + i (nothing from ahead) and j > cached + i - window (nothing too old).",
-        "np.arange(cached + new) holds all j, of shape (cached + new,); np.arange(new)[:, None] holds all i, of"
-        " shape (new, 1). Compared, the two broadcast to a table; & joins two tables.",
+        "It sees position j when j <= cached + i (nothing from ahead) and j > cached + i - window"
+        " (nothing too old).",
+        "np.arange(cached + new) holds all j, of shape (cached + new,); np.arange(new)[:, None] holds all i,"
+        " of shape (new, 1). Compared, the two broadcast to a table; & joins two tables.",
     ),
     solution_code="def my_window_mask(cached, new, window):\n"
                   "    j = np.arange(cached + new)\n"
                   "    i = np.arange(new)[:, None]\n"
                   "    return (j <= cached + i) & (j > cached + i - window)",
     misconceptions=(
-        Misconception(_no_window, "That is the plain causal mask: the oldest positions must drop out of the window."),
-        Misconception(_one_too_many, "Your window is one position too wide: the position itself counts as one of it."),
-        Misconception(_ahead_too, "Yours lets a position see what comes after it: then row i knows the draft that"
-                      " it is to judge, and judges by peeking."),
+        Misconception(_no_window, "That is the plain causal mask: the oldest positions must drop out of the"
+                      " window."),
+        Misconception(_one_too_many, "Your window is one position too wide: the position itself counts as one"
+                      " of it."),
+        Misconception(_ahead_too, "Yours lets a position see what comes after it: then row i knows the draft"
+                      " that it is to judge, and judges by peeking."),
     ),
 )
 
@@ -108,12 +111,13 @@ greedy_round = Exercise(
                   "    emitted = [*drafted[:n], target_choices[n]]\n"
                   "    return emitted[:emitted.index(eos) + 1] if eos in emitted else emitted",
     misconceptions=(
-        Misconception(_round_past_the_end, "Yours writes on after the end of the sequence: an accepted draft can be"
-                      " the end, and nothing comes after it, no bonus either."),
-        Misconception(_drafts_alone, "Yours forgets the target's own token: every round adds one, so even a round"
-                      " without an accepted draft moves the text on."),
-        Misconception(_every_match, "Yours keeps matches behind the first mismatch: their rows were computed after a"
-                      " word that is not in the text."),
+        Misconception(_round_past_the_end, "Yours writes on after the end of the sequence: an accepted"
+                      " draft can be the end, and nothing comes after it, no bonus"
+                      " either."),
+        Misconception(_drafts_alone, "Yours forgets the target's own token: every round adds one, so even a"
+                      " round without an accepted draft moves the text on."),
+        Misconception(_every_match, "Yours keeps matches behind the first mismatch: their rows were computed"
+                      " after a word that is not in the text."),
     ),
 )
 
@@ -136,26 +140,28 @@ def _not_rolled_back(context, k, accepted):
 
 cache_lengths_after = Exercise(
     title="How long are the caches?",
-    statement="The text has ``context`` tokens, the last of which has been through neither model; ``k`` (at least 1)"
-              " are drafted and ``accepted`` of them accepted. Return how many positions (target's cache, draft's cache)"
-              " hold after the round, when all that is wrong has been cut away.",
+    statement="The text has ``context`` tokens, the last of which has been through neither model; ``k``"
+              " (at least 1) are drafted and ``accepted`` of them accepted. Return how many positions"
+              " (target's cache, draft's cache) hold after the round, when all that is wrong has been cut"
+              " away.",
     stub="def my_cache_lengths_after(context, k, accepted):\n    ...  # your code",
     reference=_cache_lengths,
     cases=((5, 4, 2), (4, 4, 4), (1, 1, 0), (1, 1, 1), (10, 6, 5), (10, 6, 6), (200, 8, 0)),
     hints=(
-        "After the verify pass the target's cache holds the context and all k drafts. How much of it is still true?",
+        "After the verify pass the target's cache holds the context and all k drafts. How much of it is still"
+        " true?",
         "The target's own token has come out of the pass, but it has not gone into one.",
-        "The draft runs k steps and is fed the last token of the context and the drafts 1 to k - 1. It never reads"
-        " its own last draft, so its cache never holds more than context + k - 1.",
+        "The draft runs k steps and is fed the last token of the context and the drafts 1 to k - 1. It never"
+        " reads its own last draft, so its cache never holds more than context + k - 1.",
     ),
     solution_code="def my_cache_lengths_after(context, k, accepted):\n"
                   "    return context + accepted, context + min(accepted, k - 1)",
     misconceptions=(
-        Misconception(_draft_as_long_as_target, "After a full accept the draft's cache lacks one token: the draft"
-                      " proposed its last word but never read it."),
-        Misconception(_own_token_cached, "Yours counts the target's own token: it came out of the pass and has not gone"
-                      " into one yet."),
-        Misconception(_not_rolled_back, "Yours keeps the entries of rejected and discarded drafts: the next tokens would"
-                      " look at words that are not in the text."),
+        Misconception(_draft_as_long_as_target, "After a full accept the draft's cache lacks one token: the"
+                      " draft proposed its last word but never read it."),
+        Misconception(_own_token_cached, "Yours counts the target's own token: it came out of the pass"
+                      " and has not gone into one yet."),
+        Misconception(_not_rolled_back, "Yours keeps the entries of rejected and discarded drafts: the next"
+                      " tokens would look at words that are not in the text."),
     ),
 )

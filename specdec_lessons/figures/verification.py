@@ -1,4 +1,4 @@
-"""Figures of lesson 2: who sees whom in a verify pass, one greedy round, the two caches, and what a pass costs."""
+"""Figures of lesson 2: who sees whom in a verify pass, a greedy round, the two caches, what a pass costs."""
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -24,7 +24,7 @@ def causal_mask(context, drafts):
     context, drafts = _words("context", context, at_least=1), _words("drafts", drafts)
     words, first = context + drafts, len(context) - 1
     n = len(words)
-    fig, ax = style.new_figure(7.6, 1.5 + 0.4 * n)
+    fig, ax = style.new_figure(7.6, 7.6 * (n + 2) / (n + 9.1))
     for row in range(n):
         for column in range(n):
             ax.add_patch(_cell(row, column, first, len(context)))
@@ -39,8 +39,9 @@ def causal_mask(context, drafts):
     ax.set(xlim=(-2.2, n + 6.9), ylim=(n + 0.1, -1.9), aspect="equal")
     ax.axis("off")
     rows = "; ".join(f"row {row + 1}, {words[row]}, sees positions 1 to {row + 1}" for row in range(first, n))
-    return style.describe(fig, f"A causal mask of {n} positions, {len(context)} of context and {len(drafts)} drafted:"
-                          f" a filled lower triangle. The verify pass is its last {len(drafts) + 1} rows: {rows}.")
+    return style.describe(
+        fig, f"A causal mask of {n} positions, {len(context)} of context and {len(drafts)} drafted: a filled"
+             f" lower triangle. The verify pass is its last {len(drafts) + 1} rows: {rows}.")
 
 
 def _cell(row, column, first, n_context):
@@ -70,7 +71,7 @@ def greedy_round(drafted, choices, verdict=True):
     """
     drafted, choices = _words("drafted", drafted), _words("choices", choices, at_least=1)
     if len(choices) != len(drafted) + 1:
-        raise ValueError(f"choices must hold one word more than drafted ({len(drafted) + 1}), got {len(choices)}")
+        raise ValueError(f"choices must hold len(drafted) + 1 = {len(drafted) + 1} words, got {len(choices)}")
     accepted = _agreed(drafted, choices)
     k = len(drafted)
     fig, ax = style.new_figure(7.6, 2.6 if verdict else 1.55)
@@ -109,9 +110,10 @@ def _told(drafted, choices, accepted, verdict):
     if not verdict:
         return lists
     k = len(drafted)
-    end = (f"all {k} drafts are accepted, and the target’s own “{choices[accepted]}” is the bonus" if accepted == k
+    own = f"the target’s own “{choices[accepted]}”"
+    end = (f"all {k} drafts are accepted, and {own} is the bonus" if accepted == k
            else f"{accepted} accepted, “{drafted[accepted]}” rejected, {k - accepted - 1} discarded; "
-                f"the target’s own “{choices[accepted]}” ends it")
+                f"{own} ends it")
     return f"{lists} Verdict: {end}. Emitted: {' '.join([*drafted[:accepted], choices[accepted]])}."
 
 
@@ -119,55 +121,58 @@ def _told(drafted, choices, accepted, verdict):
 def caches(context, drafted, choices):
     """What the two KV caches hold after one greedy round, and where they are cut -> Figure.
 
-    ``context`` (at least one), ``drafted`` and ``choices`` are words as in ``greedy_round``; the last word of the
-    context has been through neither model when the round begins.
+    ``context`` (at least one), ``drafted`` and ``choices`` are words as in ``greedy_round``; the last word of
+    the context has been through neither model when the round begins.
 
-    >>> caches(["every", "morning"], ["the"], ["the", "man"]).alt[-51:]
-    'Draft cache: 2 entries after drafting, kept 2 of 2.'
+    >>> caches(["every", "morning"], ["the"], ["the", "man"]).alt[-57:]
+    'Draft cache: 2 entries after drafting, kept 2, lacking 1.'
     """
     context, drafted = _words("context", context, at_least=1), _words("drafted", drafted)
     choices = _words("choices", choices, at_least=1)
     accepted, n, k = _agreed(drafted, choices), len(context), len(drafted)
-    text = [*context, *drafted[:accepted], choices[accepted]]
+    text, cut, held = [*context, *drafted[:accepted], choices[accepted]], n + accepted, n - 1 + k
     fig, ax = style.new_figure(7.6, 2.25)
     for x, word in enumerate(text):
-        name = None if x < n else "accepted" if x < n + accepted else "correction" if accepted < k else "bonus"
-        _entry(ax, x, 0, word, name)
-    for y, held in ((1, n + k), (2, n - 1 + k)):
-        for x, word in enumerate([*context, *drafted][:held]):
-            name = None if x < n else "accepted" if x < n + accepted else "discarded"
-            _entry(ax, x, y, word, name)
-        for x in range(held, len(text) - 1):
-            ax.add_patch(Rectangle((x + 0.04, y - 0.36), 0.92, 0.72, facecolor="white", linestyle="--", edgecolor=style.INK))
-            ax.text(x + 0.5, y, "lacking", ha="center", fontsize=8.5, va="center", style="italic")
-    cut = n + accepted
+        _entry(ax, x, 0, word, n, cut, "correction" if accepted < k else "bonus")
+    for y, entries in ((1, n + k), (2, held)):
+        for x, word in enumerate([*context, *drafted][:entries]):
+            _entry(ax, x, y, word, n, cut, "discarded")
+    for x in range(held, cut):
+        ax.add_patch(_box(x, 2, facecolor="white", linestyle="--", edgecolor=style.INK))
+        ax.text(x + 0.5, 2, "lacking", ha="center", fontsize=8.5, va="center", style="italic")
     ax.plot([cut, cut], [0.55, 2.45], color=style.INK, linewidth=1.6)
     ax.text(cut, 2.52, "cut" if accepted < k else "nothing to cut", ha="center", va="top", fontsize=9.5)
     for y, name in enumerate(("text after the round", "target’s cache", "draft’s cache")):
         ax.text(-0.15, y, name, ha="right", **LABEL)
     ax.set(xlim=(-2.5, n + k + 1.05), ylim=(2.95, -0.5))
     ax.axis("off")
-    held = n - 1 + k
-    return style.describe(fig, f"The text after the round has {len(text)} words: {' '.join(text)}. Target cache: {n + k}"
-                          f" entries after the pass, kept {cut} of {n + k}. Draft cache: {held} entries after drafting,"
-                          f" kept {min(cut, held)} of {held}.")
+    kept = min(cut, held)
+    return style.describe(
+        fig, f"The text after the round has {len(text)} words: {' '.join(text)}. Target cache: {n + k}"
+             f" entries after the pass, kept {cut}. Draft cache: {held} entries after drafting, kept {kept},"
+             f" lacking {cut - kept}.")
 
 
-def _entry(ax, x, y, word, name):
-    if name is None:
-        ax.add_patch(Rectangle((x + 0.04, y - 0.36), 0.92, 0.72, facecolor=CONTEXT, edgecolor=CONTEXT))
+def _entry(ax, x, y, word, n_context, cut, beyond):
+    """One word of a text or a cache: context, accepted draft, or what lies beyond the cut."""
+    if x < n_context:
+        ax.add_patch(_box(x, y, facecolor=CONTEXT, edgecolor=CONTEXT))
         ax.text(x + 0.5, y, word, ha="center", va="center", fontsize=_size(word))
     else:
-        state = style.STATES[name]
+        state = style.STATES["accepted" if x < cut else beyond]
         _chip(ax, x, y, f"{state.sign} {word}", state)
 
 
 def _chip(ax, x, y, text, state):
-    ax.add_patch(Rectangle((x + 0.04, y - 0.36), 0.92, 0.72, facecolor=state.colour if state.filled else "white",
-                           edgecolor=state.colour, hatch=state.hatch, linewidth=1.4))
+    ax.add_patch(_box(x, y, facecolor=state.colour if state.filled else "white", edgecolor=state.colour,
+                      hatch=state.hatch, linewidth=1.4))
     label = ax.text(x + 0.5, y, text, ha="center", va="center", fontsize=_size(text), color=state.ink)
     if state.hatch:
         label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+
+
+def _box(x, y, **look):
+    return Rectangle((x + 0.04, y - 0.36), 0.92, 0.72, **look)
 
 
 def _size(text):
@@ -194,14 +199,14 @@ def pass_cost(times, model, hardware):
     fig, ax = style.new_figure(7.2, 3.9)
     top = max(1.25 * ratios.max(), 1.25 * predicted.max(), 5)
     ax.plot([1, n[-1]], [1, n[-1]], "--", color=style.MUTED, linewidth=1.4)
-    ax.annotate("n single passes", (0.9 * top, 0.9 * top), textcoords="offset points", xytext=(8, 0), va="center",
-                fontsize=9.5, color=style.MUTED)
+    ax.annotate("n single passes", (0.9 * top, 0.9 * top), textcoords="offset points", xytext=(8, 0),
+                va="center", fontsize=9.5, color=style.MUTED)
     for values, label, colour, marker in (
             (ratios, "this machine, measured", style.COMPUTE, "o"),
             (predicted, f"{model.name} on {hardware.name}, roofline", style.MEMORY, "s")):
         ax.plot(n, values, color=colour, marker=marker, markersize=6, markeredgecolor="white", clip_on=False)
-        ax.annotate(label, (n[-1], values[-1]), textcoords="offset points", xytext=(0, 9), ha="right", va="bottom",
-                    fontsize=9.5, color=colour, weight="bold")
+        ax.annotate(label, (n[-1], values[-1]), textcoords="offset points", xytext=(0, 9), ha="right",
+                    va="bottom", fontsize=9.5, color=colour, weight="bold")
     ax.set(xlabel="positions in the pass, n", ylabel="cost v(n), in passes over one",
            title="One pass over n positions", ylim=(0, top), xlim=(0.6, n[-1] * 1.02))
     ax.set_xticks(n, [str(x) for x in n.tolist()])
