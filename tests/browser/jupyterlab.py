@@ -191,8 +191,11 @@ def _stop(process: subprocess.Popen) -> None:
         process.wait(timeout=15)
     except subprocess.TimeoutExpired:
         pass
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if hasattr(os, "killpg"):  # kernels that are still there
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
     process.wait()
 
 
