@@ -13,10 +13,11 @@ import numpy as np
 SUM_TOLERANCE = 1e-4  # a float32 softmax over a large vocabulary is off by about 1e-5
 
 
-def _as_floats(name, value, what):
+def numbers(name, value, what="a number or an array of numbers", kinds="biuf"):
+    """Real numbers of any shape, as float64: no text, no None, nothing complex."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "biuf" and not (
+        if array.dtype.kind not in kinds and not (
                 array.dtype == object and all(isinstance(one, Real) for one in array.flat)):
             raise TypeError("text, None and complex numbers are no numbers here")
         return array.astype(np.float64)
@@ -42,19 +43,19 @@ def _require(name, array, ok, what):
 
 def probability(name, value):
     """Numbers in [0, 1], of any shape."""
-    array = _as_floats(name, value, "a number or an array of numbers in [0, 1]")
+    array = numbers(name, value, "a number or an array of numbers in [0, 1]")
     return _require(name, array, (array >= 0) & (array <= 1), "lie in [0, 1]")
 
 
 def non_negative(name, value):
     """Finite numbers that are zero or more, of any shape."""
-    array = _as_floats(name, value, "a number or an array of numbers")
+    array = numbers(name, value)
     return _require(name, array, np.isfinite(array) & (array >= 0), "be finite and at least 0")
 
 
 def positive(name, value):
     """Finite numbers above zero, of any shape."""
-    array = _as_floats(name, value, "a number or an array of numbers")
+    array = numbers(name, value)
     return _require(name, array, np.isfinite(array) & (array > 0), "be finite and above 0")
 
 
@@ -64,8 +65,8 @@ def single_positive(name, value):
 
 
 def count(name, value, at_least=0):
-    """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts as 4)."""
-    array = _as_floats(name, value, "a whole number or an array of whole numbers")
+    """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts as 4, True does not as 1)."""
+    array = numbers(name, value, "a whole number or an array of whole numbers", kinds="iuf")
     whole = np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)
     _require(name, array, whole & (array < 2**53), f"be a whole number of at least {at_least}")
     return array.astype(np.int64)
@@ -85,7 +86,7 @@ def distribution(name, value):
     A sum within ``SUM_TOLERANCE`` of one is rounding (float32 softmax) and is divided out;
     anything further off is an error.
     """
-    array = _as_floats(name, value, "a list of probabilities")
+    array = numbers(name, value, "a list of probabilities")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be one distribution of shape (V,), got shape {array.shape}")
     _require(name, array, (array >= 0) & (array <= 1 + SUM_TOLERANCE), "hold probabilities in [0, 1]")

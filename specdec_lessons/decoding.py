@@ -14,7 +14,7 @@ import numpy as np
 
 from specdec_lessons import _checks
 from specdec_lessons.drafting import as_policy
-from specdec_lessons.models import as_tokens, require_same_vocabulary
+from specdec_lessons.models import as_tokens, require_model, require_same_vocabulary
 from specdec_lessons.rejection import cumulative, residual
 
 
@@ -80,14 +80,7 @@ def with_temperature(probs, temperature):
     array([0.059, 0.941])
     """
     probs = _checks.distribution("probs", probs)
-    return _warp(probs, _single_temperature(temperature))
-
-
-def _single_temperature(temperature):
-    array = _checks.non_negative("temperature", temperature)
-    if array.ndim:
-        raise ValueError(f"temperature must be a single number, got an array of shape {array.shape}")
-    return float(array)
+    return _warp(probs, _checks.single("temperature", _checks.non_negative, temperature))
 
 
 def _warp(probs, temperature):
@@ -107,7 +100,12 @@ def token_at(uniform, probs):
     >>> token_at(0.4, [0.3, 0.0, 0.7])
     2
     """
-    return bisect_right(cumulative(probs), uniform)
+    try:
+        if 0 <= uniform < 1:
+            return bisect_right(cumulative(probs), uniform)
+    except TypeError:  # no number at all
+        pass
+    raise ValueError(f"uniform must be a number in [0, 1), got {_checks.short(uniform)}")
 
 
 def verify(drafted, draft_rows, target_rows, rng):
@@ -122,6 +120,10 @@ def verify(drafted, draft_rows, target_rows, rng):
     >>> judged[0].accepted, emitted
     (True, (1, 1))
     """
+    n = len(drafted)
+    if (len(draft_rows), len(target_rows)) != (n, n + 1):
+        raise ValueError(f"draft_rows and target_rows must hold {n} and {n + 1} distributions, "
+                         f"got {len(draft_rows)} and {len(target_rows)}")
     judged = []
     for token, q, p in zip(drafted, draft_rows, target_rows):
         coin = rng.random()
@@ -130,7 +132,7 @@ def verify(drafted, draft_rows, target_rows, rng):
         if not accepted:
             correction = token_at(rng.random(), residual(p, q))
             return tuple(judged), (*drafted[:len(judged) - 1], correction)
-    bonus = token_at(rng.random(), target_rows[len(drafted)])
+    bonus = token_at(rng.random(), target_rows[n])
     return tuple(judged), (*drafted, bonus)
 
 
@@ -140,7 +142,12 @@ def accept_ratio(token, p, q):
     >>> accept_ratio(0, [0.5, 0.5], [0.8, 0.2])
     0.625
     """
-    return min(1.0, float(p[token]) / float(q[token]))
+    try:
+        return min(1.0, float(p[token]) / float(q[token]))
+    except ZeroDivisionError:
+        raise ValueError(f"q must be above 0 at the drafted token {token}, got 0") from None
+    except (TypeError, IndexError):
+        raise ValueError(f"token must be a token id of p and q, got {_checks.short(token)}") from None
 
 
 def decode(model, prompt, n_tokens, rng=None, temperature=1.0, eos=None):
@@ -156,6 +163,7 @@ def decode(model, prompt, n_tokens, rng=None, temperature=1.0, eos=None):
     >>> decode(flip, [0], 3).tokens
     (1, 0, 1)
     """
+    require_model("model", model)
     context, n_tokens, temperature, rng, eos = _settings(model, prompt, n_tokens, temperature, rng, eos)
     rounds = []
     while len(rounds) < n_tokens and (not rounds or rounds[-1].emitted[0] != eos):
@@ -182,6 +190,7 @@ def speculative_decode(target, draft, prompt, n_tokens, k=4, rng=None, temperatu
     ((1, 0, 1, 0, 1, 0), 2, 4)
     """
     require_same_vocabulary(target, draft)
+    require_model("target", target, "score")
     context, n_tokens, temperature, rng, eos = _settings(target, prompt, n_tokens, temperature, rng, eos)
     policy = as_policy(k)
     rounds, remaining = [], n_tokens
@@ -200,7 +209,7 @@ def _settings(model, prompt, n_tokens, temperature, rng, eos):
     return (
         as_tokens(model, "prompt", prompt),
         _checks.single_count("n_tokens", n_tokens),
-        _single_temperature(temperature),
+        _checks.single("temperature", _checks.non_negative, temperature),
         np.random.default_rng() if rng is None else _checks.generator(rng),
         None if eos is None else as_tokens(model, "eos", [eos])[0],
     )

@@ -14,6 +14,7 @@ from scipy import stats
 from specdec_lessons import _checks
 from specdec_lessons.decoding import Trace, decode, token_at, verify, with_temperature
 from specdec_lessons.formulas import acceptance_for_tokens
+from specdec_lessons.models import as_tokens, require_model
 
 
 # -- how often drafts are accepted ------------------------------------------------------------------
@@ -39,15 +40,18 @@ def acceptance_estimate(trace, confidence=0.95):
     >>> acceptance_estimate(Trace(rounds))[:1], acceptance_estimate(Trace(rounds))[3:]
     ((0.75,), (3, 4))
     """
-    confidence = _checks.probability("confidence", confidence)
-    if confidence.ndim or not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
-    rounds = [r for one in ([trace] if isinstance(trace, Trace) else trace) for r in one.rounds]
+    confidence = _checks.single("confidence", _checks.probability, confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence:g}")
+    try:
+        rounds = [r for one in ([trace] if isinstance(trace, Trace) else trace) for r in one.rounds]
+    except (TypeError, AttributeError):
+        raise ValueError(f"trace must be a Trace or several of them, got {_checks.short(trace)}") from None
     accepted = sum(r.accepted for r in rounds)
     judged = accepted + sum(r.last == "correction" for r in rounds)
     if judged == 0:
         raise ValueError("trace must hold at least one judged draft, got none")
-    interval = stats.binomtest(accepted, judged).proportion_ci(float(confidence), method="exact")
+    interval = stats.binomtest(accepted, judged).proportion_ci(confidence, method="exact")
     return Estimate(accepted / judged, float(interval.low), float(interval.high), accepted, judged)
 
 
@@ -120,7 +124,8 @@ def rates_called_acceptance(tokens_per_round, k):
     k = _checks.single_count("k", k, at_least=1)
     tokens = _checks.count("tokens_per_round", tokens_per_round, at_least=1)
     if tokens.ndim != 1 or not tokens.size or tokens.max() > k + 1:
-        raise ValueError(f"tokens_per_round must hold numbers from 1 to k + 1 = {k + 1}, one a round")
+        raise ValueError(f"tokens_per_round must hold numbers from 1 to k + 1 = {k + 1}, one a round, "
+                         f"got {_checks.short(tokens_per_round)}")
     accepted = tokens - 1
     judged = np.minimum(tokens, k)
     rates = {
@@ -162,7 +167,9 @@ class _Choices:
         self._script = []
         self._position, self.probability = 0, 1.0
 
-    def random(self):
+    def random(self, size=None):
+        if size is not None:
+            raise ValueError(f"rng.random must be asked for one number at a time here, got size {size!r}")
         return _Uniform(self)
 
     def decide(self, chance):
@@ -218,6 +225,7 @@ def chain_rule_law(model, prompt, n_tokens, temperature=1.0):
     >>> chain_rule_law(TableModel(["h", "t"], [0.25, 0.75]), [], 1)
     {(0,): 0.25, (1,): 0.75}
     """
+    prompt = as_tokens(require_model("model", model), "prompt", prompt)
     law = {(): 1.0}
     for _ in range(_checks.single_count("n_tokens", n_tokens)):
         law = {
@@ -239,6 +247,8 @@ def rule_law(p, q, rule=verify):
     array([0.6, 0.4])
     """
     p, q = _checks.pair(p, q)
+    if not callable(rule):
+        raise ValueError(f"rule must be decoding.verify or one of wrong_rules, got {_checks.short(rule)}")
 
     def one_round(rng):
         drafted = (token_at(rng.random(), q),)
@@ -272,11 +282,17 @@ def joint_chi_square(observed, law, least_expected=10.0):
     >>> joint_chi_square(Counter({(0,): 99, (1,): 1}), fair).p_value < 1e-9
     True
     """
-    counts = Counter(tuple(tokens) for tokens in observed) if not isinstance(observed, Counter) else observed
+    try:
+        counts = observed if isinstance(observed, Counter) else Counter(tuple(tokens) for tokens in observed)
+    except TypeError:
+        raise ValueError(f"observed must hold tuples of tokens, got {_checks.short(observed)}") from None
+    least_expected = _checks.single("least_expected", _checks.non_negative, least_expected)
+    if not isinstance(law, dict):
+        raise ValueError(f"law must be a dict from tuples to probabilities, got {_checks.short(law)}")
     n = sum(counts.values())
     if n == 0:
         raise ValueError("observed must hold at least one observation, got none")
-    if abs(sum(law.values()) - 1) > 1e-9:
+    if not abs(sum(law.values()) - 1) <= 1e-9:
         raise ValueError(f"law must sum to 1, got a sum of {sum(law.values()):g}")
     impossible = sum(seen for tokens, seen in counts.items() if law.get(tokens, 0.0) <= 0)
     if impossible:

@@ -37,15 +37,20 @@ class ToyModel:
     """Base of the toy models: ``score`` by looking up ``next_probs`` once a position."""
 
     def __init__(self, vocabulary):
-        self.vocabulary = tuple(vocabulary)
-        if not self.vocabulary or len(set(self.vocabulary)) != len(self.vocabulary):
-            raise ValueError(f"vocabulary must hold at least one token and none twice, got {self.vocabulary!r}")
+        try:
+            self.vocabulary = tuple(vocabulary)
+            distinct = set(self.vocabulary)
+        except TypeError:
+            raise ValueError(f"vocabulary must be a sequence of tokens, got {_checks.short(vocabulary)}") from None
+        if not distinct or len(distinct) != len(self.vocabulary):
+            raise ValueError("vocabulary must hold at least one token and none twice, got "
+                             f"{_checks.short(self.vocabulary)}")
 
     def next_probs(self, context):
         raise NotImplementedError
 
     def score(self, context, drafts):
-        context, drafts = tuple(context), tuple(drafts)
+        context, drafts = as_tokens(self, "context", context), as_tokens(self, "drafts", drafts)
         return np.stack([self.next_probs(context + drafts[:i]) for i in range(len(drafts) + 1)])
 
 
@@ -64,19 +69,26 @@ class TableModel(ToyModel):
     def __init__(self, vocabulary, table, start=None):
         super().__init__(vocabulary)
         size = len(self.vocabulary)
-        rows = np.asarray(table, dtype=np.float64)
+        rows = _checks.non_negative("table", table)
         if rows.shape == (size,):
             start = rows if start is None else start
             rows = np.tile(rows, (size, 1))
         if rows.shape != (size, size):
             raise ValueError(f"table must have shape ({size}, {size}) or ({size},), got {rows.shape}")
-        self._rows = [_checks.distribution(f"table row {i}", row) for i, row in enumerate(rows)]
+        self._rows = [read_only(_checks.distribution(f"table row {i}", row)) for i, row in enumerate(rows)]
         self._start = _checks.distribution("start", np.full(size, 1 / size) if start is None else start)
-        if self._start.size != size:
+        if read_only(self._start).size != size:
             raise ValueError(f"start must have {size} entries, got {self._start.size}")
 
     def next_probs(self, context):
-        return self._rows[context[-1]] if len(context) else self._start
+        try:
+            if len(context) == 0:
+                return self._start
+            if context[-1] >= 0:
+                return self._rows[context[-1]]
+        except (TypeError, ValueError, IndexError):
+            pass
+        raise _wrong_tokens(self, "context", context)
 
 
 class NgramModel(ToyModel):
@@ -95,7 +107,7 @@ class NgramModel(ToyModel):
     def __init__(self, vocabulary, tokens, order, smoothing=1.0):
         super().__init__(vocabulary)
         self.order = _checks.single_count("order", order)
-        self._smoothing = float(_checks.non_negative("smoothing", smoothing))
+        self._smoothing = _checks.single("smoothing", _checks.non_negative, smoothing)
         self._counts = defaultdict(Counter)
         tokens = as_tokens(self, "tokens", tokens)
         if not tokens:
@@ -103,19 +115,25 @@ class NgramModel(ToyModel):
         for end, token in enumerate(tokens):
             for length in range(min(self.order, end) + 1):
                 self._counts[tokens[end - length:end]][token] += 1
-        self._probs_after = lru_cache(maxsize=None)(self._interpolate)
+        self._probs_after = lru_cache(maxsize=None)(
+            lambda context: read_only(self._interpolate(as_tokens(self, "context", context))))
 
     @classmethod
     def from_text(cls, text, order=2, smoothing=1.0):
         """Count the words and punctuation marks of ``text``; the vocabulary is what occurs in it."""
         words = split_words(text)
+        if not words:
+            raise ValueError(f"text must hold at least one word, got {_checks.short(text)}")
         vocabulary = sorted(set(words))
         index = {word: token for token, word in enumerate(vocabulary)}
         return cls(vocabulary, [index[word] for word in words], order, smoothing)
 
     def next_probs(self, context):
-        context = tuple(context)
-        return self._probs_after(context[max(0, len(context) - self.order):])
+        try:
+            context = tuple(context)
+            return self._probs_after(context[max(0, len(context) - self.order):])
+        except TypeError:  # nothing to iterate over, or tokens that are lists
+            raise _wrong_tokens(self, "context", context) from None
 
     def _interpolate(self, context):
         size = len(self.vocabulary)
@@ -139,7 +157,7 @@ class MixtureModel(ToyModel):
         require_same_vocabulary(first, second, names=("first", "second"))
         super().__init__(first.vocabulary)
         self._first, self._second = first, second
-        self._weight = _single_probability("weight", weight)
+        self._weight = _checks.single("weight", _checks.probability, weight)
 
     def next_probs(self, context):
         return self._weight * self._first.next_probs(context) + (1 - self._weight) * self._second.next_probs(context)
@@ -160,9 +178,9 @@ class AgreeingDraft(ToyModel):
     """
 
     def __init__(self, target, a):
-        super().__init__(target.vocabulary)
+        super().__init__(require_model("target", target).vocabulary)
         self._target = target
-        self._a = _single_probability("a", a)
+        self._a = _checks.single("a", _checks.probability, a)
 
     def next_probs(self, context):
         p = self._target.next_probs(context)
@@ -174,11 +192,10 @@ class AgreeingDraft(ToyModel):
         return weight * p + (1 - weight) * junk / junk.sum()
 
 
-def _single_probability(name, value):
-    array = _checks.probability(name, value)
-    if array.ndim:
-        raise ValueError(f"{name} must be a single number, got an array of shape {array.shape}")
-    return float(array)
+def read_only(probs):
+    """The same array, closed to changes: a model hands out its own rows."""
+    probs.flags.writeable = False
+    return probs
 
 
 def split_words(text):
@@ -187,6 +204,8 @@ def split_words(text):
     >>> split_words("She didn't. Why?")
     ['she', "didn't", '.', 'why', '?']
     """
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a string, got {_checks.short(text)}")
     return re.findall(r"[\w']+|[^\w\s]", text.lower())
 
 
@@ -196,7 +215,7 @@ def encode(model, text):
     >>> encode(TableModel(["no", "yes"], [0.5, 0.5]), "yes no")
     (1, 0)
     """
-    index = {word: token for token, word in enumerate(model.vocabulary)}
+    index = {word: token for token, word in enumerate(require_model("model", model, "vocabulary").vocabulary)}
     words = split_words(text)
     for word in words:
         if word not in index:
@@ -210,23 +229,42 @@ def to_text(model, tokens):
     >>> to_text(TableModel(["yes", "."], [0.5, 0.5]), [0, 0, 1])
     'yes yes.'
     """
-    words = [model.vocabulary[token] for token in as_tokens(model, "tokens", tokens)]
+    words = [str(model.vocabulary[token]) for token in as_tokens(model, "tokens", tokens)]
     return re.sub(r"\s+([.,?!;:])", r"\1", " ".join(words))
 
 
 def as_tokens(model, name, tokens):
     """``tokens`` as a tuple of ints, each a token id of ``model``; ValueError otherwise."""
-    if isinstance(tokens, str):
-        raise ValueError(f"{name} must be token ids (models.encode makes them from text), got {tokens!r}")
-    size = len(model.vocabulary)
-    ids = _checks.count(name, list(tokens))
-    if ids.size and ids.max() >= size:
-        raise ValueError(f"{name} must hold token ids below {size}, got {ids.max()}")
+    size = len(require_model("model", model, "vocabulary").vocabulary)
+    if isinstance(tokens, tuple) and all(type(token) is int and 0 <= token < size for token in tokens):
+        return tokens
+    try:
+        ids = _checks.count(name, [] if isinstance(tokens, str) else list(tokens))
+    except TypeError:
+        raise _wrong_tokens(model, name, tokens) from None
+    if isinstance(tokens, (str, bytes)) or ids.ndim != 1 or ids.max(initial=0) >= size:
+        raise _wrong_tokens(model, name, tokens)
     return tuple(ids.tolist())
+
+
+def _wrong_tokens(model, name, tokens):
+    return ValueError(f"{name} must be a sequence of token ids below {len(model.vocabulary)} "
+                      f"(models.encode makes them from text), got {_checks.short(tokens)}")
+
+
+def require_model(name, model, *parts):
+    """``model`` itself, if it has these attributes (``vocabulary`` and ``next_probs``, if none is named)."""
+    missing = [part for part in parts or ("vocabulary", "next_probs") if not hasattr(model, part)]
+    if missing or isinstance(model, type):
+        raise ValueError(f"{name} must be a language model (with {', '.join(missing) or 'its arguments'}), "
+                         f"got {_checks.short(model)}")
+    return model
 
 
 def require_same_vocabulary(target, draft, names=("target", "draft")):
     """ValueError unless both models number the same tokens alike; ids are never matched by position alone."""
+    for name, model in zip(names, (target, draft)):
+        require_model(name, model)
     if tuple(target.vocabulary) != tuple(draft.vocabulary):
         sizes = len(target.vocabulary), len(draft.vocabulary)
         detail = "different tokens" if sizes[0] == sizes[1] else f"{sizes[0]} and {sizes[1]} tokens"

@@ -98,7 +98,9 @@ def _tokens_at(uniforms, p):
 
 def cumulative(p):
     """Running sums of p whose last entry is exactly 1, the right edges of the pieces of [0, 1)."""
-    edges = np.cumsum(p)
+    edges = np.cumsum(_checks.numbers("p", p))
+    if not (edges.size and abs(edges[-1] - 1) <= _checks.SUM_TOLERANCE):
+        raise ValueError(f"p must be a distribution of shape (V,) with sum 1, got {_checks.short(p)}")
     return edges / edges[-1]
 
 

@@ -69,7 +69,8 @@ def no_residual(drafted, draft_rows, target_rows, rng):
     """Drafts again until a draft is accepted, which amounts to a draw from normalize(min(p, q))."""
     def try_again(coin, p, q):
         overlap = np.minimum(p, q)
-        return token_at(rng.random(), overlap if overlap.sum() > 0 else p)
+        total = overlap.sum()
+        return token_at(rng.random(), overlap / total if total > 0 else p)
     return _round(drafted, draft_rows, target_rows, rng, _by_ratio, try_again)
 
 

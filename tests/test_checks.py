@@ -33,6 +33,8 @@ def test_what_is_no_number_is_named_and_shown(check, value):
     (_checks.count, 2.5, "2.5"),
     (_checks.count, [1, 2, -3], "-3"),
     (_checks.count, 1e300, "1e+300"),
+    (_checks.count, True, "True"),  # eos=True is not token 1
+    (_checks.single_count, [True, False], "[True, False]"),
     (_checks.distribution, [0.5, 0.6], "1.1"),
     (_checks.distribution, [2.3, 1.2], "2.3"),  # logits
     (_checks.distribution, [1e308, 1e308], "1e+308"),
@@ -60,7 +62,7 @@ def test_a_long_wrong_value_is_cut_to_one_line():
     assert "\n" not in str(error.value) and len(str(error.value)) < 160
 
 
-@pytest.mark.parametrize("value", [1, 1.0, True, np.float32(1), np.int8(1), Fraction(1), np.array(1)])
+@pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.int8(1), Fraction(1), np.array(1)])
 def test_every_kind_of_one_is_one(value):
     assert float(_checks.probability("a", value)) == 1.0
     assert _checks.single_count("k", value) == 1 and type(_checks.single_count("k", value)) is int
