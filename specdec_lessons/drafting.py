@@ -45,4 +45,5 @@ def as_policy(k):
     >>> as_policy(4)
     Fixed(k=4)
     """
-    return k if callable(getattr(k, "draft_more", None)) else Fixed(_checks.single_count("k", k))
+    is_policy = callable(getattr(k, "draft_more", None)) and not isinstance(k, type)
+    return k if is_policy else Fixed(_checks.single_count("k", k))
