@@ -1,4 +1,4 @@
-"""Lesson 3: the numbers in its stored outputs, its exercises, its figures and the rates, against exact fractions."""
+"""Lesson 3: its stored numbers, its exercises, its figures and the rates, against exact fractions."""
 
 import itertools
 import re
@@ -37,12 +37,14 @@ def alike(a, k):
 def printed():
     """What the stored notebook prints, one text."""
     cells = publish.code_cells(publish.read(NOTEBOOK))
-    return "\n".join(output.text for cell in cells for output in cell.outputs if output.output_type == "stream")
+    outputs = [output for cell in cells for output in cell.outputs]
+    return "\n".join(output.text for output in outputs if output.output_type == "stream")
 
 
 def numbers(printed, pattern):
     """The numbers on the only line that begins as `pattern` says."""
-    rest = [line.strip()[found.end():] for line in printed.splitlines() if (found := re.match(pattern, line.strip()))]
+    lines = [line.strip() for line in printed.splitlines()]
+    rest = [line[found.end():] for line in lines if (found := re.match(pattern, line))]
     assert len(rest) == 1, (pattern, rest)
     return [float(x) for x in re.findall(r"(?<![\w^(])\d+(?:\.\d+)?(?:e[+-]\d+)?", rest[0])]
 
@@ -52,8 +54,8 @@ def numbers(printed, pattern):
 @pytest.mark.parametrize("a, k", [("0.8", 4), ("0.9", 4), ("0.5", 4), ("0.8", 2)])
 def test_table(printed, a, k):
     E = tokens(alike(a, k))
-    expected = [Fraction(a) ** (k + 1), E, E / (1 + k * Fraction("0.1"))]
-    assert numbers(printed, rf"{a}  {k} ") == [float(f"{float(x):.{d}f}") for x, d in zip(expected, (3, 2, 2))]
+    power, speedup = float(a) ** (k + 1), float(E) / (1 + k * 0.1)
+    assert numbers(printed, rf"{a}  {k} ") == [round(power, 3), round(float(E), 2), round(speedup, 2)]
 
 
 def test_eight_rounds_keep_the_rule(printed):
@@ -140,7 +142,8 @@ def test_coins_that_are_not_alike(printed):
 def test_accepted_over_judged_misleads_where_coins_are_unlike(printed, name, easy_share):
     easy, hard = six_rates("0.9", 4), six_rates("0.3", 4)
     if easy_share is None:
-        easy_share = (1 / easy["tokens per pass"]) / (1 / easy["tokens per pass"] + 1 / hard["tokens per pass"])
+        passes_per_token = [1 / x["tokens per pass"] for x in (easy, hard)]
+        easy_share = passes_per_token[0] / sum(passes_per_token)
     accepted = [float(x["accepted per pass"]) for x in (easy, hard)]
     judged = [float(x["accepted per pass"] / x["accepted / judged"]) for x in (easy, hard)]
     weights = [float(easy_share), 1 - float(easy_share)]
@@ -170,7 +173,8 @@ def test_lab_numbers(printed):
         assert numbers(printed, f"a = {a}, k = {k}:") == [E, S]
     assert sum(numbers(printed, "1. a =")[0] ** i for i in range(5)) == pytest.approx(3, abs=0.03)
     best = max(range(12), key=lambda k: tokens(alike("0.4", k)) / (1 + k * Fraction("0.1")))
-    assert numbers(printed, "2. k =") == [best, round(float(tokens(alike("0.4", best))) / (1 + best * 0.1), 2)]
+    speedup = float(tokens(alike("0.4", best))) / (1 + best * 0.1)
+    assert numbers(printed, "2. k =") == [best, round(speedup, 2)]
     assert sum(numbers(printed, "3. a =")[0] ** i for i in range(1, 5)) == pytest.approx(0.4, abs=0.02)
 
 
@@ -178,9 +182,9 @@ def test_lab_numbers(printed):
 
 def test_rates_called_acceptance_by_enumeration():
     for k in (1, 2, 5):
-        run = [accepted + 1 for chance, accepted, _ in rounds(alike("1/2", k))]  # equally likely, so each once
-        seen = evidence.rates_called_acceptance(run, k)
-        assert seen == pytest.approx({name: float(value) for name, value in six_rates("1/2", k).items()}, rel=1e-12)
+        run = [accepted + 1 for _, accepted, _ in rounds(alike("1/2", k))]  # equally likely, so each once
+        exact = {name: float(value) for name, value in six_rates("1/2", k).items()}
+        assert evidence.rates_called_acceptance(run, k) == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("bad, k", [([], 4), ([0, 1], 4), ([6], 4), ([[1, 2]], 4), ([1.5], 4), ([1], 0)])
@@ -191,9 +195,10 @@ def test_rates_called_acceptance_refuses(bad, k):
 
 def test_exercise_references_by_enumeration():
     for a, k in (("1/2", 1), ("4/5", 4), ("3/10", 3), ("1", 2), ("0", 2)):
-        survivals = [sum(c for c, n, _ in rounds(alike(a, k)) if n >= i) for i in range(1, k + 1)]
-        assert lesson03.survival.reference(float(Fraction(a)), k) == pytest.approx(list(map(float, survivals)))
-        assert lesson03.expected_tokens.reference(float(Fraction(a)), k) == pytest.approx(float(tokens(alike(a, k))))
+        survivals = [float(sum(c for c, n, _ in rounds(alike(a, k)) if n >= i)) for i in range(1, k + 1)]
+        E, a = float(tokens(alike(a, k))), float(Fraction(a))
+        assert lesson03.survival.reference(a, k) == pytest.approx(survivals)
+        assert lesson03.expected_tokens.reference(a, k) == pytest.approx(E)
     assert lesson03.acceptance_from_rounds.reference([3, 1, 2, 3], 2) == 5 / 7
 
 
@@ -225,5 +230,5 @@ def test_survival_bars_are_drawn_to_scale():
 ])
 def test_two_kinds_marks_chord_and_curve(half_of, truth, formula):
     lines = figures.two_kinds(0.9, 0.3, 4, half_of).axes[0].lines
-    marked = [line.get_ydata()[0] for line in lines if len(line.get_xdata()) == 1 and line.get_xdata()[0] == 0.6]
+    marked = [line.get_ydata()[0] for line in lines if list(line.get_xdata()) == [0.6]]
     assert marked == pytest.approx([float(truth), float(formula)], rel=1e-12)

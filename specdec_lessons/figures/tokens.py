@@ -158,7 +158,8 @@ def two_kinds(easy, hard, k, half_of="rounds"):
         raise ValueError(f"half_of must be 'rounds' or 'text', got {half_of!r}")
     if hard >= easy:
         raise ValueError(f"easy must be above hard = {hard:g}, got {easy:g}")
-    power, what = (1, "tokens per pass, E") if half_of == "rounds" else (-1, "passes per token, 1/E")
+    power, digits = (1, 2) if half_of == "rounds" else (-1, 3)
+    what = "tokens per pass, E" if half_of == "rounds" else "passes per token, 1/E"
     grid = np.linspace(0, 1, 201)
     mean = (easy + hard) / 2
     ends = np.array([formulas.expected_tokens(a, k) ** power for a in (hard, easy)])
@@ -171,16 +172,17 @@ def two_kinds(easy, hard, k, half_of="rounds"):
     for y, colour, words, up in ((chord, HERE, "the truth", 1),
                                  (curve, style.TARGET, "formula at the mean a", -1)):
         ax.plot(mean, y, "o", markersize=10, color=colour, markeredgecolor="white", zorder=5)
-        ax.annotate(f"{words}: {y:.3g}" + ("" if power == 1 else f"  (E = {1 / y:.3g})"), (mean, y),
+        ax.annotate(f"{words}: {y:.{digits}f}" + ("" if power == 1 else f"  (E = {1 / y:.2f})"), (mean, y),
                     textcoords="offset points", color=colour, fontsize=9.5,
                     xytext=(-10 * up * power, 8 * up), ha="right" if up * power == 1 else "left",
                     va="bottom" if up == 1 else "top")
     for a, y, name in ((hard, ends[0], "hard"), (easy, ends[1], "easy")):
-        ax.annotate(f"{name}: {y:.3g}", (a, y), textcoords="offset points", xytext=(5, -7 * power),
+        ax.annotate(f"{name}: {y:.{digits}f}", (a, y), textcoords="offset points", xytext=(5, -7 * power),
                     fontsize=9.5, ha="left", va="top" if power == 1 else "bottom", color=HERE)
     ax.set(xlim=(0, 1), ylim=(0, None), xlabel="acceptance rate a", ylabel=what,
            title=f"Half of the {half_of} easy (a = {easy:g}), half hard (a = {hard:g})")
     ax.legend(loc="upper left" if power == 1 else "lower left")
     bend = f"{what[0].upper()}{what[1:]} against a: a curve that bends upwards."
     return style.describe(fig, f"{bend} The chord joins a = {hard:g} and a = {easy:g}; halfway along the"
-                          f" chord it is {chord:.3g}; on the curve at a = {mean:g}, {curve:.3g}.")
+                          f" chord it is {chord:.{digits}f}; on the curve at a = {mean:g},"
+                          f" {curve:.{digits}f}.")
