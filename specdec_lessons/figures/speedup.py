@@ -66,7 +66,7 @@ def next_draft(a, c, k_max=12):
     ax.bar(k[~pays], chance[~pays], width=0.62, facecolor="white", edgecolor=GAIN, hatch="////",
            linewidth=1.2, label="the same: not worth it")
     ax.plot(k, price, "o-", color=PRICE, markersize=5, label="its price: c·S(k) tokens not made meanwhile")
-    ax.set(xlim=(-0.5, k_max + 0.5), ylim=(0, 1.08 * max(chance[0], price.max())), ylabel="tokens",
+    ax.set(xlim=(-0.5, k_max + 0.5), ylim=(0, 1.08 * max(chance[0], price.max(), 0.1)), ylabel="tokens",
            xlabel="drafts there are already, k", title=f"Does one more draft pay? (a = {a:g}, c = {c:g})")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="upper right")
@@ -108,14 +108,14 @@ def fate_of_drafts(a, k):
 
 @style.styled
 def speedup_map(c, k_max=16, points=()):
-    """Speedup over acceptance rate and draft length at one draft cost, its zone of loss, the best k -> Figure.
+    """Speedup over acceptance rate and draft length at one draft cost, its zone below 1, best k -> Figure.
 
-    ``points``: (a, k) pairs to be marked with their speedup.
+    ``points``: (a, k) pairs to be marked with their speedup. ``k_max`` at least 4.
 
     >>> speedup_map(0.1).alt[:55]
     'Map of the speedup at c = 0.1 over acceptance rate and '
     """
-    k_max = _checks.single_count("k_max", k_max, at_least=1)
+    k_max = _checks.single_count("k_max", k_max, at_least=4)
     a, k = np.linspace(0, 0.98, 99), np.arange(k_max + 1)
     speedups = formulas.speedup(a[:, None], k, c).T
     top = speedups.max()
@@ -125,13 +125,15 @@ def speedup_map(c, k_max=16, points=()):
     halo = [withStroke(linewidth=3, foreground="white")]
     levels = [level for level in (1.5, 2, 3, 4, 6, 8) if level < 0.92 * top]
     drawn = k[1:]  # at k = 0 the speedup is 1 for every a
-    thin = ax.contour(a, drawn, speedups[1:], levels=levels, colors=style.MUTED, linewidths=0.9)
-    even = ax.contour(a, drawn, speedups[1:], levels=[1.0], colors=style.INK, linewidths=2.4, linestyles="--")
-    for lines, size in ((thin, 9), (even, 10)):
-        where = [_on_level(level, c, k_max) for level in lines.levels]
-        for text in ax.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=size, inline=True,
-                              colors=[style.INK], manual=where):
-            text.set_path_effects(halo)
+    for values, size, look in ((levels, 9, {"colors": style.MUTED, "linewidths": 0.9}),
+                               ([1.0], 10, {"colors": style.INK, "linewidths": 2.4, "linestyles": "--"})):
+        values = [level for level in values if speedups[1:].min() < level < speedups[1:].max()]
+        if values:
+            lines = ax.contour(a, drawn, speedups[1:], levels=values, **look)
+            where = [_on_level(level, c, k_max) for level in values]
+            for text in ax.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=size, inline=True,
+                                  colors=[style.INK], manual=where):
+                text.set_path_effects(halo)
     ridge = formulas.best_draft_length(a, c, k_max)
     ax.step(a, ridge, where="mid", color=style.INK, linewidth=2.6,
             path_effects=[withStroke(linewidth=5, foreground="white")])
