@@ -120,7 +120,8 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-barname {{ position: absolute; top: 100%; left: 0; right: 0; text-align: center; font-size: 12px; line-height: 18px;
   color: var(--sdl-muted); }}
 .sdl .sdl-barword {{ position: absolute; top: calc(100% + 16px); left: -8px; right: -8px; text-align: center; line-height: 20px; }}
-.sdl .sdl-drawn {{ position: absolute; left: -5px; right: -5px; height: 0; border-top: 3px solid var(--sdl-ink); }}
+.sdl .sdl-drawn {{ position: absolute; left: -5px; right: -5px; height: 0; border-top: 3px solid var(--sdl-ink);
+  box-shadow: 0 0 0 1px var(--sdl-panel); }}
 .sdl .sdl-barkey i {{ border: none; }}
 .sdl .sdl-legend i.sdl-drawnkey {{ border: none; }}
 @media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none !important; }} }}

@@ -335,7 +335,7 @@ def row(children, gap="4px 22px"):
 def beside(children, basis="300px"):
     """Views side by side in equal shares of the width, below each other where that would be less than ``basis``."""
     for child in children:
-        child.layout = widgets.Layout(flex=f"1 1 {basis}", min_width="0", width="auto")
+        child.layout.flex, child.layout.min_width, child.layout.width = f"1 1 {basis}", "0", "auto"
     return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%"))
 
 
@@ -400,6 +400,7 @@ class Lab:
 
     def __init__(self):
         self.controls, self.views = {}, {}
+        self.links = []  # widgets that no other widget holds
         self._held, self._quiet, self._waiting, self.widget = False, False, [], None
 
     def start(self, children):
@@ -488,7 +489,7 @@ class Lab:
     def close(self):
         """Take the lab out of the page and the kernel: every widget of it, and every handler."""
         if self.widget is not None:
-            for part in _all_parts(self.widget):
+            for part in _all_parts([self.widget, *self.links]):
                 part.unobserve_all()
                 part.close()
             self.widget = None
@@ -515,7 +516,7 @@ def twin_html(reading, picture, alt):
 
 
 def _all_parts(widget):
-    """A widget and every widget that it is made of, found through its traits."""
+    """A widget (or several) and every widget that it is made of, found through its traits."""
     found, waiting = [], [widget]
     while waiting:
         part = waiting.pop()

@@ -256,6 +256,7 @@ class ReplayLab(kit.Lab):
         self.trace, self.vocabulary = trace, tuple(vocabulary)
         self.player = Player(trace, vocabulary, prompt, max_rounds)
         self._max_rounds = max_rounds
+        self.links.append(self.player.link)
         self.start([self.player.widget])
 
     def update(self):

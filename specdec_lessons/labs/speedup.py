@@ -208,7 +208,7 @@ class SpeedupLab(kit.Lab):
         return {**super().state, **({} if self._measured is None else {"v": self._measured})}
 
     def react(self, names):
-        if "draft" in names:
+        if "draft" in names and self.draft.value:
             with self.quietly():
                 self.a.value = AGREEMENT[self.draft.value]
         elif "a" in names:
@@ -238,7 +238,9 @@ class SpeedupLab(kit.Lab):
         self.heading = kit.html_box(height="20px")
         again = kit.button("New rounds", "Draw other rounds at the present a and k, and replay them", self.new_rounds,
                            icon="refresh")
-        return replay.Player(*self._rounds(), extra=[again])
+        player = replay.Player(*self._rounds(), extra=[again])
+        self.links.append(player.link)
+        return player
 
     def reading(self):
         return reading(self.state)
@@ -248,7 +250,8 @@ class SpeedupLab(kit.Lab):
 
 
 def _kind(a):
-    return "aligned" if a >= sum(AGREEMENT.values()) / 2 else "weak"
+    """The kind of draft whose acceptance rate is a, or None: no button is pressed then, and each does something."""
+    return next((kind for kind, rate in AGREEMENT.items() if abs(a - rate) < 1e-9), None)
 
 
 def _as_costs(verify_cost):
