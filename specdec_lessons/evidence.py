@@ -159,6 +159,8 @@ class _Uniform:
     def __ge__(self, edge):
         return not self < edge
 
+    __le__, __gt__ = __lt__, __ge__  # equality has probability 0
+
 
 class _Choices:
     """Stands in for a ``Generator`` and steers a decoder down every path it can take, one a run."""

@@ -14,11 +14,11 @@ def _judge(token, p, q, coin, accepted):
     return Judged(token, float(p[token]), float(q[token]), coin, accepted)
 
 
-def _round(drafted, draft_rows, target_rows, rng, accepts, replace):
-    """``decoding.verify`` with two holes: when a draft is accepted and what replaces a rejected one."""
+def _round(drafted, draft_rows, target_rows, rng, accepts, replace, throw=None):
+    """``decoding.verify`` with holes: when a draft is accepted, what replaces a rejected one, how to throw a coin."""
     judged = []
     for token, q, p in zip(drafted, draft_rows, target_rows):
-        coin = rng.random()
+        coin = (throw or rng.random)()
         judged.append(_judge(token, p, q, coin, accepts(coin, token, p, q)))
         if not judged[-1].accepted:
             return tuple(judged), (*drafted[:len(judged) - 1], replace(coin, p, q))
@@ -50,9 +50,8 @@ def reuse_the_coin(drafted, draft_rows, target_rows, rng):
 def one_coin_for_all(drafted, draft_rows, target_rows, rng):
     """Throws one coin a round and judges every position with it."""
     coin = rng.random()
-    return _round(drafted, draft_rows, target_rows, rng,
-                  lambda _, token, p, q: _by_ratio(coin, token, p, q),
-                  lambda _, p, q: token_at(rng.random(), residual(p, q)))
+    return _round(drafted, draft_rows, target_rows, rng, _by_ratio,
+                  lambda coin, p, q: token_at(rng.random(), residual(p, q)), throw=lambda: coin)
 
 
 def accept_after_rejection(drafted, draft_rows, target_rows, rng):
