@@ -14,7 +14,17 @@ from PIL import Image
 from specdec_lessons import decoding, models
 from specdec_lessons.decoding import Judged, Round, Trace
 from specdec_lessons.figures.style import STATES
-from specdec_lessons.labs import BarsLab, ReplayLab, RooflineLab, SpeedupLab, bars, kit, replay, roofline, speedup
+from specdec_lessons.labs import (
+    BarsLab,
+    ReplayLab,
+    RooflineLab,
+    SpeedupLab,
+    bars,
+    kit,
+    replay,
+    roofline,
+    speedup,
+)
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = ("the", "cat", "dog", "sat", "ran")
@@ -65,17 +75,23 @@ def shown(lab):
 
 # ---- views ----------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("a, k, tokens, gain", [
-    (0.8, 4, "3.36", "2.40"), (0.9, 4, "4.10", "2.93"), (0.5, 4, "1.94", "1.38"), (0.8, 2, "2.44", "2.03")])
+
+@pytest.mark.parametrize(
+    "a, k, tokens, gain",
+    [(0.8, 4, "3.36", "2.40"), (0.9, 4, "4.10", "2.93"), (0.5, 4, "1.94", "1.38"), (0.8, 2, "2.44", "2.03")],
+)
 def test_the_table_of_lesson_3(a, k, tokens, gain):
     found = speedup.reading({"a": a, "k": k, "c": 0.1})
     assert numbers(found)["expected_tokens"] == tokens
     assert numbers(found)["speedup"] == gain
-    assert found.sentence == (f"With a = {a:.2f} and k = {k}, one pass yields {tokens} tokens on average; "
-                              f"net speedup {gain}×.")
+    assert found.sentence == (
+        f"With a = {a:.2f} and k = {k}, one pass yields {tokens} tokens on average; net speedup {gain}×."
+    )
 
 
-@pytest.mark.parametrize("a, c, best, gain", [(0.8, 0.1, "6", "2.47"), (0.5, 0.5, "0", "1.00"), (0.7, 0.5, "1", "1.13")])
+@pytest.mark.parametrize(
+    "a, c, best, gain", [(0.8, 0.1, "6", "2.47"), (0.5, 0.5, "0", "1.00"), (0.7, 0.5, "1", "1.13")]
+)
 def test_best_draft_length(a, c, best, gain):
     found = numbers(speedup.reading({"a": a, "k": 4, "c": c}))
     assert (found["best_draft_length"], found["best_speedup"]) == (best, gain)
@@ -117,12 +133,19 @@ def test_bars_of_the_first_example():
     assert numbers(bars.reading(state))["acceptance_probability"] == "0.800"
     assert numbers(bars.reading(state))["total_variation"] == "0.200"
     table = bars.table_html(state)
-    for key, text in (("accept_ratio_0", "0.750"), ("accept_ratio_1", "1.000"), ("residual_0", "0.000"), ("residual_1", "1.000")):
+    for key, text in (
+        ("accept_ratio_0", "0.750"),
+        ("accept_ratio_1", "1.000"),
+        ("residual_0", "0.000"),
+        ("residual_1", "1.000"),
+    ):
         assert f'data-quantity="{key}">{text}<' in table
 
 
 def test_bars_split_p_and_q_without_remainder():
-    here = bars.position({"p": (0.25, 0.25, 0.5), "weights": (75, 12.5, 12.5), "temperature": 1.0, "words": "abc"})
+    here = bars.position(
+        {"p": (0.25, 0.25, 0.5), "weights": (75, 12.5, 12.5), "temperature": 1.0, "words": "abc"}
+    )
     assert here["agreed"] + here["deficit"] == pytest.approx(here["p"])
     assert here["agreed"] + here["surplus"] == pytest.approx(here["q"])
     assert here["residual"] == pytest.approx([0, 0.25, 0.75])
@@ -148,6 +171,7 @@ def test_roofline_says_when_a_model_does_not_fit():
 
 # ---- the replay -----------------------------------------------------------------------------------------
 
+
 def test_frames_follow_the_round():
     made = replay.frames(Trace((rejected_round(), accepted_round())), WORDS)
     first = [frame for frame in made if frame.round == 1]
@@ -158,7 +182,8 @@ def test_frames_follow_the_round():
     assert first[-1].committed == ((0, "accepted"), (4, "correction"))
     assert made[-1].committed[2:] == ((0, "accepted"), (1, "accepted"), (3, "bonus"))
     assert replay.summary(made[-1]) == (
-        "After 2 of 2 rounds: 5 tokens from 2 target passes; plain decoding would have needed 5.")
+        "After 2 of 2 rounds: 5 tokens from 2 target passes; plain decoding would have needed 5."
+    )
 
 
 def test_nothing_is_committed_before_its_pass():
@@ -177,7 +202,9 @@ def test_a_round_without_drafts_and_a_stopped_one():
 
 def test_frames_commit_the_text_of_a_real_trace():
     target = models.story_model()
-    trace = decoding.speculative_decode(target, models.AgreeingDraft(target, 0.6), (), 30, 3, np.random.default_rng(5))
+    trace = decoding.speculative_decode(
+        target, models.AgreeingDraft(target, 0.6), (), 30, 3, np.random.default_rng(5)
+    )
     last = replay.frames(trace, target.vocabulary)[-1]
     assert tuple(token for token, _ in last.committed) == trace.tokens
     assert last.passes == trace.target_passes
@@ -188,11 +215,15 @@ def test_every_state_has_its_sign_and_word_in_the_page():
     for state in STATES.values():
         assert f">{state.sign}</i>{state.label}</li>" in page
     for state in ("accepted", "rejected", "discarded", "correction"):
-        assert re.search(f'sdl-s-{state}" title="{state}"><i aria-hidden="true">{STATES[state].sign}</i>', page)
+        assert re.search(
+            f'sdl-s-{state}" title="{state}"><i aria-hidden="true">{STATES[state].sign}</i>', page
+        )
 
 
 def test_words_are_escaped():
-    page = replay.render(replay.frames(Trace((Round((0,), 1, (0, 1), "bonus"),)), ("<b>", "&"))[-1], ("<b>", "&"))
+    page = replay.render(
+        replay.frames(Trace((Round((0,), 1, (0, 1), "bonus"),)), ("<b>", "&"))[-1], ("<b>", "&")
+    )
     assert "&lt;b&gt;" in page and "<span><b></span>" not in page
 
 
@@ -217,6 +248,7 @@ def test_a_longer_and_a_shorter_trace_after_each_other(speed):
 
 
 # ---- the shell ------------------------------------------------------------------------------------------
+
 
 def test_dragging_a_recomputes_and_does_not_replay(speed):
     before, frame = speed.player.restarts, speed.player.slider.value
@@ -244,7 +276,12 @@ def test_another_draft_sets_a_and_replays(speed, kind, a):
 
 
 def test_replayed_rounds_accept_at_the_rate_that_is_set():
-    judged = [one.accepted for seed in range(60) for r in speedup.example_trace(0.7, 4, seed).rounds for one in r.judged]
+    judged = [
+        one.accepted
+        for seed in range(60)
+        for r in speedup.example_trace(0.7, 4, seed).rounds
+        for one in r.judged
+    ]
     spread = (0.7 * 0.3 / len(judged)) ** 0.5
     assert abs(np.mean(judged) - 0.7) < 4 * spread
 
@@ -328,7 +365,7 @@ def test_bars_presets_draws_and_seed():
 
 def bars_pair(p, q):
     pair = np.zeros((2, len(bars.WORDS)))
-    pair[0, :len(p)], pair[1, :len(q)] = p, q
+    pair[0, : len(p)], pair[1, : len(q)] = p, q
     return pair
 
 
@@ -350,13 +387,16 @@ def test_own_laws():
         BarsLab(p=[0.5, 0.4], q=[1.0, 0.0], words=("yes", "no"))
 
 
-@pytest.mark.parametrize("make, words", [
-    (lambda: SpeedupLab(show="everything"), "show must be one of"),
-    (lambda: SpeedupLab(verify_cost=[1.0, -2.0]), "verify_cost must be"),
-    (lambda: RooflineLab(model="GPT-99"), "model must be one of"),
-    (lambda: BarsLab("no such"), "preset must be one of"),
-    (lambda: ReplayLab(Trace(()), WORDS), "trace must hold at least one round"),
-])
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: SpeedupLab(show="everything"), "show must be one of"),
+        (lambda: SpeedupLab(verify_cost=[1.0, -2.0]), "verify_cost must be"),
+        (lambda: RooflineLab(model="GPT-99"), "model must be one of"),
+        (lambda: BarsLab("no such"), "preset must be one of"),
+        (lambda: ReplayLab(Trace(()), WORDS), "trace must hold at least one round"),
+    ],
+)
 def test_bad_arguments(make, words):
     with pytest.raises(ValueError, match=words):
         make()
@@ -371,9 +411,12 @@ def test_a_measured_pass_cost_limits_k():
 
 # ---- display --------------------------------------------------------------------------------------------
 
+
 def handlers(lab):
     """How many Python callbacks hang on the values of a lab's controls."""
-    return sum(len(part._trait_notifiers.get("value", {}).get("change", [])) for part in kit._all_parts(lab.widget))
+    return sum(
+        len(part._trait_notifiers.get("value", {}).get("change", [])) for part in kit._all_parts(lab.widget)
+    )
 
 
 def test_displaying_twice_adds_nothing(lab):
@@ -400,8 +443,16 @@ def test_bundle_holds_the_live_lab_and_its_static_twin(lab):
 
 def test_every_control_has_description_and_tooltip(lab):
     for part in kit._all_parts(lab.widget):
-        if isinstance(part, (ipywidgets.IntSlider, ipywidgets.FloatSlider, ipywidgets.Dropdown, ipywidgets.ToggleButtons,
-                             ipywidgets.Button)):
+        if isinstance(
+            part,
+            (
+                ipywidgets.IntSlider,
+                ipywidgets.FloatSlider,
+                ipywidgets.Dropdown,
+                ipywidgets.ToggleButtons,
+                ipywidgets.Button,
+            ),
+        ):
             assert part.description and part.tooltip
         if isinstance(part, (ipywidgets.IntText, ipywidgets.FloatText, ipywidgets.Play)):
             assert part.tooltip

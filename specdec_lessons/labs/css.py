@@ -1,4 +1,4 @@
-"""The style sheet of the labs. Colours follow JupyterLab's theme; those of the six states come from figures.style."""
+"""The style sheet of the labs: JupyterLab's theme, and the colours of the six states from figures.style."""
 
 from specdec_lessons.figures.style import STATES
 
@@ -33,25 +33,33 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .widget-html-content {{ width: 100%; }}
 .sdl dl.sdl-numbers {{ display: flex; flex-wrap: wrap; gap: 4px 26px; margin: 0 0 4px; padding: 0; }}
 .sdl dl.sdl-numbers > div {{ display: flex; flex-direction: column-reverse; margin: 0; }}
-.sdl dl.sdl-numbers dt {{ font-size: 12px; font-weight: normal; color: var(--sdl-muted); margin: 0; padding: 0; float: none;
+.sdl dl.sdl-numbers dt {{ font-size: 12px; font-weight: normal; color: var(--sdl-muted); margin: 0;
+  padding: 0; float: none;
   width: auto; line-height: 1.3; text-align: left; }}
-.sdl dl.sdl-numbers dd {{ font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; margin: 0; padding: 0;
+.sdl dl.sdl-numbers dd {{ font-size: 20px; font-weight: 600; font-variant-numeric: tabular-nums; margin:
+  0; padding: 0;
   float: none; width: auto; line-height: 1.25; }}
-.sdl dl.sdl-numbers dd small {{ font-size: 13px; font-weight: normal; color: var(--sdl-muted); margin-left: 2px; }}
+.sdl dl.sdl-numbers dd small {{ font-size: 13px; font-weight: normal; color: var(--sdl-muted);
+  margin-left: 2px; }}
 .sdl p.sdl-summary {{ margin: 0; font-size: 14px; line-height: 1.4; }}
-.sdl p.sdl-error {{ margin: 0; color: var(--sdl-error); font-size: 13px; line-height: 1.4; white-space: nowrap; overflow: hidden;
+.sdl p.sdl-error {{ margin: 0; color: var(--sdl-error); font-size: 13px; line-height: 1.4; white-space:
+  nowrap; overflow: hidden;
   text-overflow: ellipsis; }}
 .sdl .sdl-caption {{ font-size: 13px; line-height: 1.35; }}
 .sdl .sdl-caption b {{ font-weight: 600; white-space: nowrap; }}
 .sdl .sdl-key {{ white-space: nowrap; color: var(--sdl-muted); margin-left: 10px; }}
 .sdl .sdl-swatch {{ font-weight: 700; }}
 .sdl .widget-toggle-buttons {{ display: flex; flex-flow: row nowrap; align-items: center; gap: 6px; }}
-.sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent; --bq-grid-color: var(--sdl-rule);
-  --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted); --bq-axis-tick-text-fill: var(--sdl-ink);
-  --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font); min-width: 0; }}
+.sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent;
+  --bq-grid-color: var(--sdl-rule);
+  --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted);
+  --bq-axis-tick-text-fill: var(--sdl-ink);
+  --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font);
+  min-width: 0; }}
 .sdl .bqplot > svg .axis line.grid-line, .sdl .bqplot > svg .axis .tick line {{ stroke: var(--sdl-rule); }}
 .sdl .bqplot > svg .bargroup rect {{ stroke: none; }}
-.sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
+.sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path:
+  inset(50%);
   white-space: nowrap; }}
 .sdl :focus-visible {{ outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 2px; }}
 
@@ -59,28 +67,37 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-phase {{ margin: 0 0 6px; font-size: 14px; min-height: 1.4em; }}
 .sdl .sdl-phase b {{ font-weight: 600; }}
 .sdl .sdl-row {{ display: flex; align-items: flex-start; gap: 10px; }}
-.sdl .sdl-row > .sdl-rowname {{ flex: 0 0 84px; font-size: 12px; line-height: 1.3; color: var(--sdl-muted); padding-top: 8px; }}
-.sdl .sdl-chips {{ list-style: none; display: flex; flex-wrap: wrap; gap: 5px; margin: 0; padding: 3px; min-height: 46px;
+.sdl .sdl-row > .sdl-rowname {{ flex: 0 0 84px; font-size: 12px; line-height: 1.3; color:
+  var(--sdl-muted); padding-top: 8px; }}
+.sdl .sdl-chips {{ list-style: none; display: flex; flex-wrap: wrap; gap: 5px; margin: 0; padding: 3px;
+  min-height: 46px;
   border: 1px dashed transparent; border-radius: 8px; align-content: flex-start; }}
 .sdl .sdl-chips.sdl-checking {{ border-color: var(--sdl-correction); }}
-.sdl .sdl-chip {{ display: inline-flex; flex-direction: column; align-items: center; min-width: 40px; box-sizing: border-box;
-  padding: 1px 7px 2px; border-radius: 7px; border: 2px solid; line-height: 1.25; margin: 0; background: var(--sdl-panel);
+.sdl .sdl-chip {{ display: inline-flex; flex-direction: column; align-items: center; min-width: 40px;
+  box-sizing: border-box;
+  padding: 1px 7px 2px; border-radius: 7px; border: 2px solid; line-height: 1.25; margin: 0; background:
+  var(--sdl-panel);
   color: var(--sdl-ink); }}
 .sdl .sdl-chip i {{ font-style: normal; font-weight: 700; font-size: 13px; line-height: 1.2; }}
 .sdl .sdl-chip.sdl-waiting {{ border-style: dotted; border-color: var(--sdl-rule); color: transparent; }}
 .sdl .sdl-s-drafted {{ border-color: var(--sdl-drafted); }}
-.sdl .sdl-s-accepted {{ border-color: var(--sdl-accepted); background: var(--sdl-accepted); color: {STATES["accepted"].ink}; }}
-.sdl .sdl-s-rejected {{ border-color: var(--sdl-rejected); background: var(--sdl-rejected); color: {STATES["rejected"].ink}; }}
+.sdl .sdl-s-accepted {{ border-color: var(--sdl-accepted); background: var(--sdl-accepted); color:
+  {STATES["accepted"].ink}; }}
+.sdl .sdl-s-rejected {{ border-color: var(--sdl-rejected); background: var(--sdl-rejected); color:
+  {STATES["rejected"].ink}; }}
 .sdl .sdl-s-rejected span {{ text-decoration: line-through; }}
 .sdl .sdl-s-discarded {{ border-color: var(--sdl-discarded); border-style: dashed; }}
 .sdl .sdl-s-discarded {{ background: repeating-linear-gradient(135deg, transparent 0 5px,
   color-mix(in srgb, var(--sdl-discarded) 45%, transparent) 5px 6.5px); }}
-.sdl .sdl-chip.sdl-s-discarded > * {{ background: var(--sdl-panel); border-radius: 3px; padding: 0 3px; line-height: 1.1; }}
+.sdl .sdl-chip.sdl-s-discarded > * {{ background: var(--sdl-panel); border-radius: 3px; padding: 0 3px;
+  line-height: 1.1; }}
 .sdl .sdl-s-correction {{ border-color: var(--sdl-correction); background: var(--sdl-correction);
   color: {STATES["correction"].ink}; }}
-.sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color: {STATES["bonus"].ink}; }}
+.sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color:
+  {STATES["bonus"].ink}; }}
 .sdl .sdl-textrow {{ flex: 1 1 0; min-height: 54px; align-items: stretch; }}
-.sdl .sdl-text {{ flex: 1 1 auto; display: flex; flex-direction: column-reverse; overflow-y: auto; padding: 3px; }}
+.sdl .sdl-text {{ flex: 1 1 auto; display: flex; flex-direction: column-reverse; overflow-y: auto;
+  padding: 3px; }}
 .sdl .sdl-text p {{ margin: 0 0 auto; line-height: 1.85; }}
 .sdl .sdl-text .sdl-prompt {{ color: var(--sdl-muted); }}
 .sdl .sdl-word {{ white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; margin-right: 5px; }}
@@ -89,40 +106,56 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-u-accepted {{ border-color: var(--sdl-accepted); }}
 .sdl .sdl-u-correction {{ border-color: var(--sdl-correction); }}
 .sdl .sdl-u-bonus {{ border-color: var(--sdl-bonus); }}
-.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items: center; font-size: 12px;
+.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items:
+  center; font-size: 12px;
   margin-bottom: 6px; }}
-.sdl .sdl-passes .sdl-track {{ height: 10px; background: var(--sdl-rule); border-radius: 5px; overflow: hidden; }}
+.sdl .sdl-passes .sdl-track {{ height: 10px; background: var(--sdl-rule); border-radius: 5px; overflow:
+  hidden; }}
 .sdl .sdl-passes .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 5px; }}
-.sdl .sdl-passes .sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px, transparent 6px 8px); }}
+.sdl .sdl-passes .sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px,
+  transparent 6px 8px); }}
 .sdl .sdl-passes > span {{ color: var(--sdl-muted); }}
 .sdl .sdl-passes > strong {{ font-variant-numeric: tabular-nums; }}
-.sdl .sdl-legend {{ display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 0; padding: 0; list-style: none; font-size: 12px; }}
+.sdl .sdl-legend {{ display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 0; padding: 0; list-style:
+  none; font-size: 12px; }}
 .sdl .sdl-legend li {{ display: inline-flex; align-items: center; gap: 4px; margin: 0; }}
-.sdl .sdl-legend i {{ font-style: normal; font-weight: 700; display: inline-block; width: 18px; text-align: center;
+.sdl .sdl-legend i {{ font-style: normal; font-weight: 700; display: inline-block; width: 18px;
+  text-align: center;
   border: 1.5px solid; border-radius: 4px; line-height: 1.3; box-sizing: border-box; }}
 .sdl table.sdl-tokens {{ border-collapse: collapse; font-size: 13px; margin: 0; }}
-.sdl table.sdl-tokens th, .sdl table.sdl-tokens td {{ padding: 1px 10px 1px 0; text-align: right; font-weight: normal;
+.sdl table.sdl-tokens th, .sdl table.sdl-tokens td {{ padding: 1px 10px 1px 0; text-align: right;
+  font-weight: normal;
   font-variant-numeric: tabular-nums; background: transparent; border: none; color: var(--sdl-ink); }}
 .sdl table.sdl-tokens thead th {{ color: var(--sdl-muted); font-size: 12px; }}
 .sdl table.sdl-tokens th:first-child {{ text-align: left; }}
 .sdl .sdl-bars {{ position: relative; display: flex; justify-content: space-around; gap: 6px; height: 150px;
   margin: 10px 8px 42px 34px; }}
 .sdl .sdl-grid {{ position: absolute; inset: 0; }}
-.sdl .sdl-gridline {{ position: absolute; left: 0; right: 0; border-top: 1px solid var(--sdl-rule); height: 0; }}
-.sdl .sdl-gridline span {{ position: absolute; left: -34px; top: -9px; width: 28px; text-align: right; font-size: 12px; }}
-.sdl .sdl-pair {{ position: relative; flex: 0 1 84px; display: flex; gap: 4px; align-items: flex-end; justify-content: center; }}
-.sdl .sdl-bar {{ position: relative; flex: 0 1 34px; height: 100%; display: flex; flex-direction: column; justify-content: flex-end; }}
-.sdl .sdl-part {{ overflow: hidden; text-align: center; font-size: 12px; font-weight: 700; line-height: 15px; flex: none; }}
+.sdl .sdl-gridline {{ position: absolute; left: 0; right: 0; border-top: 1px solid var(--sdl-rule);
+  height: 0; }}
+.sdl .sdl-gridline span {{ position: absolute; left: -34px; top: -9px; width: 28px; text-align: right;
+  font-size: 12px; }}
+.sdl .sdl-pair {{ position: relative; flex: 0 1 84px; display: flex; gap: 4px; align-items: flex-end;
+  justify-content: center; }}
+.sdl .sdl-bar {{ position: relative; flex: 0 1 34px; height: 100%; display: flex; flex-direction: column;
+  justify-content: flex-end; }}
+.sdl .sdl-part {{ overflow: hidden; text-align: center; font-size: 12px; font-weight: 700; line-height:
+  15px; flex: none; }}
 .sdl .sdl-p-agreed {{ background: var(--sdl-accepted); color: {STATES["accepted"].ink}; }}
 .sdl .sdl-p-deficit {{ background: var(--sdl-correction); color: {STATES["correction"].ink}; }}
-.sdl .sdl-p-surplus {{ color: {STATES["rejected"].ink}; background: repeating-linear-gradient(135deg, var(--sdl-rejected) 0 5px,
+.sdl .sdl-p-surplus {{ color: {STATES["rejected"].ink}; background: repeating-linear-gradient(135deg,
+  var(--sdl-rejected) 0 5px,
   color-mix(in srgb, var(--sdl-rejected) 55%, white) 5px 8px); }}
-.sdl .sdl-barname {{ position: absolute; top: 100%; left: 0; right: 0; text-align: center; font-size: 12px; line-height: 18px;
+.sdl .sdl-barname {{ position: absolute; top: 100%; left: 0; right: 0; text-align: center; font-size:
+  12px; line-height: 18px;
   color: var(--sdl-muted); }}
-.sdl .sdl-barword {{ position: absolute; top: calc(100% + 16px); left: -8px; right: -8px; text-align: center; line-height: 20px; }}
-.sdl .sdl-drawn {{ position: absolute; left: -5px; right: -5px; height: 0; border-top: 3px solid var(--sdl-ink);
+.sdl .sdl-barword {{ position: absolute; top: calc(100% + 16px); left: -8px; right: -8px; text-align:
+  center; line-height: 20px; }}
+.sdl .sdl-drawn {{ position: absolute; left: -5px; right: -5px; height: 0; border-top: 3px solid
+  var(--sdl-ink);
   box-shadow: 0 0 0 1px var(--sdl-panel); }}
 .sdl .sdl-barkey i {{ border: none; }}
 .sdl .sdl-legend i.sdl-drawnkey {{ border: none; }}
-@media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none !important; }} }}
+@media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none
+  !important; }} }}
 </style>"""

@@ -29,6 +29,7 @@ _shown = {}  # cell -> (its latest execution, the labs which that made)
 
 # ---- what a view shows in words and numbers -------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class Quantity:
     """One number of a lab: ``key`` is its data-quantity, ``label`` what the learner reads beside ``text``."""
@@ -51,15 +52,16 @@ class Reading:
 def reading_html(reading, ident=""):
     """The numbers as a definition list, each with its data-quantity, then the sentence (aria-live).
 
-    >>> "<dd data-quantity='E'>3.36</dd>" in reading_html(Reading("Fine.", (Quantity("E", "tokens", "3.36"),)))
-    False
-    >>> '<span data-quantity="E">3.36</span>' in reading_html(Reading("Fine.", (Quantity("E", "tokens", "3.36"),)))
-    True
+    >>> page = reading_html(Reading("Fine.", (Quantity("E", "tokens per pass", "3.36"),)))
+    >>> '<span data-quantity="E">3.36</span>' in page, 'aria-live="polite"' in page
+    (True, True)
     """
     numbers = "".join(
         f'<div><dt>{html.escape(q.label)}</dt><dd><span data-quantity="{q.key}">{html.escape(q.text)}</span>'
-        + (f"<small>{html.escape(q.unit)}</small>" if q.unit else "") + "</dd></div>"
-        for q in reading.quantities)
+        + (f"<small>{html.escape(q.unit)}</small>" if q.unit else "")
+        + "</dd></div>"
+        for q in reading.quantities
+    )
     numbers = f'<dl class="sdl-numbers">{numbers}</dl>' if numbers else ""
     return f"{numbers}{reading.extra}{sentence_html(reading.sentence, ident)}"
 
@@ -76,8 +78,10 @@ def live_region(ident):
     An HTML widget replaces its whole content, and screen readers announce what changes *inside* a live
     region, not one that has just appeared. This region never changes; the new sentence is new in it.
     """
-    return widgets.HTML(f'<div class="sdl-sr" aria-live="polite" aria-atomic="true" aria-owns="{ident}"></div>',
-                        layout=widgets.Layout(height="0", margin="0"))
+    return widgets.HTML(
+        f'<div class="sdl-sr" aria-live="polite" aria-atomic="true" aria-owns="{ident}"></div>',
+        layout=widgets.Layout(height="0", margin="0"),
+    )
 
 
 def new_ident(name):
@@ -91,6 +95,7 @@ def html_box(value="", height=None):
 
 
 # ---- controls -------------------------------------------------------------------------------------------
+
 
 class Control:
     """A value that the learner sets: ``.value``, ``.widget``, and ``on_change(callback)``."""
@@ -131,11 +136,27 @@ class Number(Control):
         self._whole = whole
         hint = f"{hint} From {low:g} to {high:g}.".strip()
         slider = (widgets.IntSlider if whole else widgets.FloatSlider)(
-            value=value, min=low, max=high, step=step, readout=False, continuous_update=follow, tooltip=hint,
-            description=label, style={"description_width": "initial"}, layout=widgets.Layout(width="auto", flex="1 1 auto"))
+            value=value,
+            min=low,
+            max=high,
+            step=step,
+            readout=False,
+            continuous_update=follow,
+            tooltip=hint,
+            description=label,
+            style={"description_width": "initial"},
+            layout=widgets.Layout(width="auto", flex="1 1 auto"),
+        )
         self.typed = (widgets.IntText if whole else widgets.FloatText)(
-            value=value, step=step, tooltip=f"{label}: type a number. {hint}", layout=widgets.Layout(width="68px", flex="0 0 auto"))
-        super().__init__(slider, widgets.HBox([slider, self.typed], layout=widgets.Layout(width=width, align_items="center")))
+            value=value,
+            step=step,
+            tooltip=f"{label}: type a number. {hint}",
+            layout=widgets.Layout(width="68px", flex="0 0 auto"),
+        )
+        super().__init__(
+            slider,
+            widgets.HBox([slider, self.typed], layout=widgets.Layout(width=width, align_items="center")),
+        )
         self.typed.observe(self._take_typed, names="value")
 
     @property
@@ -161,7 +182,9 @@ class Number(Control):
         self.source.value = taken
         if taken != wanted:
             self.typed.value = taken
-            self.note = f"{self.label} runs from {self.low:g} to {self.high:g}: {wanted:g} was set to {taken:g}."
+            self.note = (
+                f"{self.label} runs from {self.low:g} to {self.high:g}: {wanted:g} was set to {taken:g}."
+            )
             self._callback(only_note=True)
 
 
@@ -171,8 +194,14 @@ class Choice(Control):
     def __init__(self, label, options, value, hint="", buttons=False, width="300px"):
         kind = widgets.ToggleButtons if buttons else widgets.Dropdown
         layout = widgets.Layout(width=width)
-        source = kind(options=options, value=value, description=label, tooltip=hint, layout=layout,
-                      style={"description_width": "initial", **({"button_width": "auto"} if buttons else {})})
+        source = kind(
+            options=options,
+            value=value,
+            description=label,
+            tooltip=hint,
+            layout=layout,
+            style={"description_width": "initial", **({"button_width": "auto"} if buttons else {})},
+        )
         if buttons:
             source.tooltips = [hint] * len(options)
         super().__init__(source, source)
@@ -186,6 +215,7 @@ def button(label, hint, on_click, icon="", width="auto"):
 
 
 # ---- live curves ----------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -205,7 +235,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plot:
-    """What a plot looks like whatever the state: title, axes, marks. The live and the static one are made of it."""
+    """What a plot looks like whatever the state: title, axes, marks. Live and static are made of it."""
 
     title: str
     x_label: str
@@ -220,7 +250,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Curves:
-    """What a plot shows in one state: (x, y) of each mark by name, and the top of the y axis where it moves."""
+    """What a plot shows in one state: (x, y) of each mark by name, and the top of the y axis."""
 
     xy: dict
     top: float | None = None
@@ -232,9 +262,12 @@ class Panel:
     def __init__(self, plot, height="225px"):
         self.x, self.y = (
             (bqplot.LogScale if name in plot.log else bqplot.LinearScale)(min=float(low), max=float(high))
-            for name, (low, high) in (("x", plot.x_range), ("y", plot.y_range)))
-        axes = [bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
-                bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px")]
+            for name, (low, high) in (("x", plot.x_range), ("y", plot.y_range))
+        )
+        axes = [
+            bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
+            bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px"),
+        ]
         self.y_axis = axes[1]
         if plot.y_ticks is None:
             self.y_axis.tick_values = ticks_to(plot.y_range[1])
@@ -244,16 +277,30 @@ class Panel:
             axis.tick_format = "~g"
         self.marks = {mark.name: self._make(mark) for mark in plot.marks}
         self.figure = bqplot.Figure(
-            axes=axes, marks=list(self.marks.values()), animation_duration=0, min_aspect_ratio=0.1, max_aspect_ratio=20,
-            fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16}, padding_y=0,
-            layout=widgets.Layout(width="100%", height=height, min_width="0"))
-        self.widget = widgets.VBox([html_box(caption_html(plot)), self.figure], layout=widgets.Layout(min_width="0"))
+            axes=axes,
+            marks=list(self.marks.values()),
+            animation_duration=0,
+            min_aspect_ratio=0.1,
+            max_aspect_ratio=20,
+            fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16},
+            padding_y=0,
+            layout=widgets.Layout(width="100%", height=height, min_width="0"),
+        )
+        self.widget = widgets.VBox(
+            [html_box(caption_html(plot)), self.figure], layout=widgets.Layout(min_width="0")
+        )
 
     def _make(self, mark):
-        common = {"x": np.zeros(2), "y": np.zeros(2), "scales": {"x": self.x, "y": self.y},
-                  "colors": [f"var(--sdl-{mark.colour})"]}
+        common = {
+            "x": np.zeros(2),
+            "y": np.zeros(2),
+            "scales": {"x": self.x, "y": self.y},
+            "colors": [f"var(--sdl-{mark.colour})"],
+        }
         if mark.kind == "points":
-            return bqplot.Scatter(**common, marker=mark.marker, default_size=mark.size, stroke="var(--sdl-panel)")
+            return bqplot.Scatter(
+                **common, marker=mark.marker, default_size=mark.size, stroke="var(--sdl-panel)"
+            )
         dots = {"marker": "circle", "marker_size": 24} if mark.dots else {}
         return bqplot.Lines(**common, line_style=mark.style, stroke_width=mark.width, **dots)
 
@@ -277,11 +324,19 @@ def draw_static(ax, plot, curves):
     styles = {"solid": "-", "dashed": "--", "dotted": ":"}
     for mark in plot.marks:
         x, y = map(_floats, curves.xy[mark.name])
-        look = {"color": COLOURS[mark.colour][0], "label": mark.words or "_", "zorder": 3 if mark.kind == "points" else 2}
+        look = {
+            "color": COLOURS[mark.colour][0],
+            "label": mark.words or "_",
+            "zorder": 3 if mark.kind == "points" else 2,
+        }
         if mark.kind == "points":
-            ax.plot(x, y, markers[mark.marker], markersize=mark.size ** 0.5 * 0.8, markeredgecolor="white", **look)
+            ax.plot(
+                x, y, markers[mark.marker], markersize=mark.size**0.5 * 0.8, markeredgecolor="white", **look
+            )
         else:
-            ax.plot(x, y, styles[mark.style] + "o" * mark.dots, markersize=4, linewidth=mark.width * 0.8, **look)
+            ax.plot(
+                x, y, styles[mark.style] + "o" * mark.dots, markersize=4, linewidth=mark.width * 0.8, **look
+            )
     for name in plot.log:
         getattr(ax, f"set_{name}scale")("log")
     ax.set_xlim(plot.x_range)
@@ -301,9 +356,12 @@ def _floats(values):
 
 def caption_html(plot):
     """The title of a plot and, in words, what each mark in it is."""
-    entries = "".join(f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{mark.colour})" '
-                      f'aria-hidden="true">{mark.sign}</span> {html.escape(mark.words)}</span>'
-                      for mark in plot.marks if mark.words)
+    entries = "".join(
+        f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{mark.colour})" '
+        f'aria-hidden="true">{mark.sign}</span> {html.escape(mark.words)}</span>'
+        for mark in plot.marks
+        if mark.words
+    )
     return f'<div class="sdl-caption"><b>{html.escape(plot.title)}</b>{entries}</div>'
 
 
@@ -328,18 +386,23 @@ def ticks_to(top):
 
 def row(children, gap="4px 22px"):
     """Widgets side by side that wrap where the page is narrow."""
-    return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap=gap, align_items="center",
-                                                              width="100%"))
+    return widgets.HBox(
+        list(children),
+        layout=widgets.Layout(flex_flow="row wrap", grid_gap=gap, align_items="center", width="100%"),
+    )
 
 
 def beside(children, basis="300px"):
-    """Views side by side in equal shares of the width, below each other where that would be less than ``basis``."""
+    """Views side by side in equal shares, below each other where a share would be less than ``basis``."""
     for child in children:
         child.layout.flex, child.layout.min_width, child.layout.width = f"1 1 {basis}", "0", "auto"
-    return widgets.HBox(list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%"))
+    return widgets.HBox(
+        list(children), layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%")
+    )
 
 
 # ---- the shell ------------------------------------------------------------------------------------------
+
 
 class View:
     """Binds a pure function of the state to a widget; a failure becomes one line under it.
@@ -370,7 +433,9 @@ class View:
         def show(reading):
             box.value = reading_html(reading, ident)
 
-        return cls(compute, show, widgets.VBox([live_region(ident), box], layout=widgets.Layout(width="100%")))
+        return cls(
+            compute, show, widgets.VBox([live_region(ident), box], layout=widgets.Layout(width="100%"))
+        )
 
 
 def error_html(problem):
@@ -406,7 +471,9 @@ class Lab:
     def start(self, children):
         """Bind controls to views, draw everything once, and take the place of this cell's former labs."""
         style = widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden"))
-        self.widget = widgets.VBox([style, *children], layout=widgets.Layout(width="100%", max_width="1100px", grid_gap="4px"))
+        self.widget = widgets.VBox(
+            [style, *children], layout=widgets.Layout(width="100%", max_width="1100px", grid_gap="4px")
+        )
         self.widget.add_class("sdl")
         for name, control in self.controls.items():
             control.on_change(lambda name=name, only_note=False: self._changed(name, only_note))
@@ -503,16 +570,29 @@ class Lab:
         """What a reader without a kernel sees: the figure, the sentence and the numbers, as MIME bundle."""
         reading, figure = self.reading(), self.figure()
         picture = base64.b64encode(png(figure)).decode("ascii")
-        return {"text/html": twin_html(reading, picture, figure.alt), "image/png": picture, "text/plain": reading.sentence}
+        return {
+            "text/html": twin_html(reading, picture, figure.alt),
+            "image/png": picture,
+            "text/plain": reading.sentence,
+        }
 
 
 def twin_html(reading, picture, alt):
     """The static twin of a lab in plain HTML that survives GitHub's and nbviewer's sanitisers."""
     names = "".join(f"<th>{html.escape(q.label)}</th>" for q in reading.quantities)
-    values = "".join(f'<td data-quantity="{q.key}">{html.escape(q.text + q.unit)}</td>' for q in reading.quantities)
-    return (f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{picture}" width="860">'
-            f'<p>{html.escape(reading.sentence)}</p><table><thead><tr>{names}</tr></thead>'
-            f'<tbody><tr>{values}</tr></tbody></table><p><em>Run this cell for the live lab.</em></p>')
+    values = "".join(
+        f'<td data-quantity="{q.key}">{html.escape(q.text + _gap(q.unit) + q.unit)}</td>'
+        for q in reading.quantities
+    )
+    return (
+        f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{picture}" width="860">'
+        f"<p>{html.escape(reading.sentence)}</p><table><thead><tr>{names}</tr></thead>"
+        f"<tbody><tr>{values}</tr></tbody></table><p><em>Run this cell for the live lab.</em></p>"
+    )
+
+
+def _gap(unit):
+    return " " if unit[:1].isalpha() else ""
 
 
 def _all_parts(widget):

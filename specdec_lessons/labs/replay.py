@@ -14,8 +14,11 @@ from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import kit
 
 SPEEDS = {"slow": 1100, "normal": 550, "fast": 220}  # milliseconds a frame
-LAST_WORDS = {"correction": "the target's own token replaces it", "bonus": "the target adds a bonus token",
-              "stopped": "the text ends"}
+LAST_WORDS = {
+    "correction": "the target's own token replaces it",
+    "bonus": "the target adds a bonus token",
+    "stopped": "the text ends",
+}
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,22 @@ def frames(trace, vocabulary, max_rounds=None):
     for number, one in enumerate(rounds, start=1):
         pictures, added = _round_frames(one, vocabulary)
         base = {"round": number, "n_rounds": len(rounds)}
-        made += [replace(picture, **base, committed=committed, passes=number - (not picture.passes))
-                 for picture in pictures[:-1]]
+        made += [
+            replace(picture, **base, committed=committed, passes=number - (not picture.passes))
+            for picture in pictures[:-1]
+        ]
         committed += added
-        made.append(replace(pictures[-1], **base, committed=committed, fresh=len(added), passes=number, ends_round=True))
+        made.append(
+            replace(
+                pictures[-1], **base, committed=committed, fresh=len(added), passes=number, ends_round=True
+            )
+        )
     return tuple(made)
 
 
 def _round_frames(one, vocabulary):
-    """Frames of one round (``passes`` 0 before its verify pass, 1 after), and its committed (token, state)."""
+    """Frames of one round (``passes`` 0 before its verify pass, 1 after), and what it commits."""
+
     def word(token):
         return f"“{vocabulary[token]}”"
 
@@ -71,14 +81,19 @@ def _round_frames(one, vocabulary):
     pictures = []
 
     def add(phase, states, waiting=0, last=None, passes=1, checking=False):
-        pictures.append(Frame(0, 0, phase, tuple(zip(drafted, states)), waiting, last, passes=passes, checking=checking))
+        pictures.append(
+            Frame(0, 0, phase, tuple(zip(drafted, states)), waiting, last, passes=passes, checking=checking)
+        )
 
     for n in range(1, k + 1):
         add(f"The draft proposes {word(drafted[n - 1])}, token {n} of {k}.", ["drafted"] * n, k - n, passes=0)
     positions = f"{k + 1} positions" if k else "1 position"
     add(f"One target pass scores {positions} at once.", ["drafted"] * k, checking=True)
     for n in range(1, kept + 1):
-        add(f"{word(drafted[n - 1])} is accepted: the target verified it.", ["accepted"] * n + ["drafted"] * (k - n))
+        add(
+            f"{word(drafted[n - 1])} is accepted: the target verified it.",
+            ["accepted"] * n + ["drafted"] * (k - n),
+        )
     verdicts = ["accepted"] * kept
     if kept < k and one.last != "stopped":
         add(f"{word(drafted[kept])} is rejected.", [*verdicts, "rejected"] + ["drafted"] * (k - kept - 1))
@@ -97,7 +112,13 @@ def _round_frames(one, vocabulary):
 def _end_words(one, word, k, kept):
     if not k:
         return "No drafts: a plain step, one token."
-    count = f"{kept} of {k} drafts accepted" if kept < k else f"All {k} drafts accepted" if k > 1 else "The draft is accepted"
+    count = (
+        f"{kept} of {k} drafts accepted"
+        if kept < k
+        else f"All {k} drafts accepted"
+        if k > 1
+        else "The draft is accepted"
+    )
     if one.last == "correction":
         return f"{count}; the target’s own token replaces {word(one.drafted[kept])}."
     if one.last == "bonus":
@@ -116,16 +137,22 @@ def render(frame, vocabulary, prompt=()):
     return (
         f'<div class="sdl-replay"><p class="sdl-phase"><b>Round {frame.round} of {frame.n_rounds}.</b> '
         f"{html.escape(frame.phase)}</p>"
-        f'<div class="sdl-row"><span class="sdl-rowname">this round</span><ul class="sdl-chips{checking}">{chips}</ul></div>'
-        f'<div class="sdl-row sdl-textrow"><span class="sdl-rowname">committed, each verified by the target</span>'
-        f'<div class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
-        f"<p>{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div></div>{_passes(frame)}{legend()}</div>")
+        f'<div class="sdl-row"><span class="sdl-rowname">this round</span>'
+        f'<ul class="sdl-chips{checking}">{chips}</ul></div>'
+        '<div class="sdl-row sdl-textrow">'
+        '<span class="sdl-rowname">committed, each verified by the target</span>'
+        '<div class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
+        f"<p>{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div></div>"
+        f"{_passes(frame)}{legend()}</div>"
+    )
 
 
 def _chip(word, state):
     look = STATES[state]
-    return (f'<li class="sdl-chip sdl-s-{state}" title="{look.label}"><i aria-hidden="true">{look.sign}</i>'
-            f'<span>{html.escape(word)}</span><span class="sdl-sr">{look.label}</span></li>')
+    return (
+        f'<li class="sdl-chip sdl-s-{state}" title="{look.label}"><i aria-hidden="true">{look.sign}</i>'
+        f'<span>{html.escape(word)}</span><span class="sdl-sr">{look.label}</span></li>'
+    )
 
 
 def _prompt(vocabulary, prompt):
@@ -136,26 +163,42 @@ def _prompt(vocabulary, prompt):
 def _text(frame, vocabulary):
     first_new = len(frame.committed) - frame.fresh
     return " ".join(
-        f'<span class="sdl-word sdl-u-{state}{" sdl-new" if i >= first_new else ""}" title="{STATES[state].label}">'
+        f'<span class="sdl-word sdl-u-{state}{" sdl-new" if i >= first_new else ""}" '
+        f'title="{STATES[state].label}">'
         f"{html.escape(vocabulary[token])}<sup>{STATES[state].sign}</sup></span>"
-        for i, (token, state) in enumerate(frame.committed))
+        for i, (token, state) in enumerate(frame.committed)
+    )
 
 
 def _passes(frame):
     plain = len(frame.committed)
     most = max(plain, frame.passes, 1)
-    lines = (("speculative", frame.passes, "speculative_passes", ""), ("plain", plain, "plain_passes", " sdl-plain"))
-    return '<div class="sdl-passes">' + "".join(
-        f'<span>{name}</span><div class="sdl-track"><div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%"></div></div>'
-        f'<strong><span data-quantity="{key}">{n}</span> target {"pass" if n == 1 else "passes"}</strong>'
-        for name, n, key, kind in lines) + "</div>"
+    lines = (
+        ("speculative", frame.passes, "speculative_passes", ""),
+        ("plain", plain, "plain_passes", " sdl-plain"),
+    )
+    return (
+        '<div class="sdl-passes">'
+        + "".join(
+            f'<span>{name}</span><div class="sdl-track">'
+            f'<div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%"></div></div>'
+            f'<strong><span data-quantity="{key}">{n}</span> target {"pass" if n == 1 else "passes"}</strong>'
+            for name, n, key, kind in lines
+        )
+        + "</div>"
+    )
 
 
 def legend():
     """The six states: colour, sign, word."""
-    return '<ul class="sdl-legend">' + "".join(
-        f'<li><i class="sdl-s-{name}" aria-hidden="true">{state.sign}</i>{state.label}</li>'
-        for name, state in STATES.items()) + "</ul>"
+    return (
+        '<ul class="sdl-legend">'
+        + "".join(
+            f'<li><i class="sdl-s-{name}" aria-hidden="true">{state.sign}</i>{state.label}</li>'
+            for name, state in STATES.items()
+        )
+        + "</ul>"
+    )
 
 
 def summary(frame):
@@ -168,31 +211,50 @@ def summary(frame):
     tokens = len(frame.committed)
     if not done:
         return f"Round 1 of {frame.n_rounds} is under way; nothing is committed yet."
-    return (f"After {done} of {frame.n_rounds} rounds: {tokens} {'token' if tokens == 1 else 'tokens'} from {done} target "
-            f"{'pass' if done == 1 else 'passes'}; plain decoding would have needed {tokens}.")
+    return (
+        f"After {done} of {frame.n_rounds} rounds: {tokens} {'token' if tokens == 1 else 'tokens'} "
+        f"from {done} target {'pass' if done == 1 else 'passes'}; plain decoding would have needed {tokens}."
+    )
 
 
 class Player:
-    """Plays the frames of one trace: play, pause, step, scrub, speed. A part for labs; ``ReplayLab`` is one of it."""
+    """Plays the frames of one trace: play, pause, step, scrub, speed. A part for labs."""
 
     def __init__(self, trace, vocabulary, prompt=(), max_rounds=None, extra=()):
-        self.play = widgets.Play(interval=SPEEDS["normal"], tooltip="Play or pause the replay", show_repeat=False,
-                                 layout=widgets.Layout(width="auto"))
-        self.slider = widgets.IntSlider(readout=False, description="frame", tooltip="Scrub through the replay",
-                                        style={"description_width": "initial"}, layout=widgets.Layout(width="260px"))
+        self.play = widgets.Play(
+            interval=SPEEDS["normal"],
+            tooltip="Play or pause the replay",
+            show_repeat=False,
+            layout=widgets.Layout(width="auto"),
+        )
+        self.slider = widgets.IntSlider(
+            readout=False,
+            description="frame",
+            tooltip="Scrub through the replay",
+            style={"description_width": "initial"},
+            layout=widgets.Layout(width="260px"),
+        )
         self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
         back = kit.button("Back", "One frame back", lambda: self.step(-1), icon="step-backward")
         forward = kit.button("Step", "One frame forward", lambda: self.step(1), icon="step-forward")
-        self.speed = widgets.Dropdown(options=SPEEDS, value=SPEEDS["normal"], description="speed",
-                                      tooltip="Speed of the replay", style={"description_width": "initial"},
-                                      layout=widgets.Layout(width="140px"))
+        self.speed = widgets.Dropdown(
+            options=SPEEDS,
+            value=SPEEDS["normal"],
+            description="speed",
+            tooltip="Speed of the replay",
+            style={"description_width": "initial"},
+            layout=widgets.Layout(width="140px"),
+        )
         self.speed.observe(lambda change: setattr(self.play, "interval", change["new"]), names="value")
         self.ident = kit.new_ident("replay")
         self.picture = kit.html_box()
         self.picture.layout.height = "246px"
         self.sentence = kit.html_box(height="20px")
-        self.view = kit.View(lambda frame: (render(frame, self.vocabulary, self.prompt), summary(frame)), self._show,
-                             widgets.VBox([self.picture, kit.live_region(self.ident), self.sentence]))
+        self.view = kit.View(
+            lambda frame: (render(frame, self.vocabulary, self.prompt), summary(frame)),
+            self._show,
+            widgets.VBox([self.picture, kit.live_region(self.ident), self.sentence]),
+        )
         self.restarts = 0
         self.slider.observe(lambda _: self.draw(), names="value")
         self.controls = kit.row([self.play, back, forward, self.slider, self.speed, *extra], gap="4px 10px")
@@ -266,14 +328,19 @@ class ReplayLab(kit.Lab):
         return reading(self.player.frames[-1])
 
     def figure(self):
-        return figure(self.trace.rounds[:self._max_rounds], self.vocabulary)
+        return figure(self.trace.rounds[: self._max_rounds], self.vocabulary)
 
 
 def reading(frame):
     """Sentence and counts of a frame."""
     passes, plain = frame.passes, len(frame.committed)
-    return kit.Reading(summary(frame), (kit.Quantity("speculative_passes", "target passes", str(passes)),
-                                        kit.Quantity("plain_passes", "target passes of plain decoding", str(plain))))
+    return kit.Reading(
+        summary(frame),
+        (
+            kit.Quantity("speculative_passes", "target passes", str(passes)),
+            kit.Quantity("plain_passes", "target passes of plain decoding", str(plain)),
+        ),
+    )
 
 
 @figures.styled
@@ -286,10 +353,25 @@ def figure(rounds, vocabulary):
         cells = [*last_frame.chips, *([last_frame.last] if last_frame.last else [])]
         for x, (token, state) in enumerate(cells):
             look = STATES[state]
-            ax.barh(y, 0.94, left=x, height=0.8, color=look.colour if look.filled else "white", hatch=look.hatch,
-                    edgecolor=look.colour, linewidth=1.4)
-            text = ax.text(x + 0.47, y, f"{look.sign} {vocabulary[token]}", ha="center", va="center", color=look.ink,
-                           fontsize=9.5 if widest <= 8 else 6.5)
+            ax.barh(
+                y,
+                0.94,
+                left=x,
+                height=0.8,
+                color=look.colour if look.filled else "white",
+                hatch=look.hatch,
+                edgecolor=look.colour,
+                linewidth=1.4,
+            )
+            text = ax.text(
+                x + 0.47,
+                y,
+                f"{look.sign} {vocabulary[token]}",
+                ha="center",
+                va="center",
+                color=look.ink,
+                fontsize=9.5 if widest <= 8 else 6.5,
+            )
             if look.hatch:
                 text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
     ax.set_xlim(0, widest)
@@ -301,5 +383,6 @@ def figure(rounds, vocabulary):
     ax.set_xlabel("   ".join(f"{state.sign} {state.label}" for state in STATES.values()))
     words = "; ".join(
         f"round {n}: {one.accepted} of {len(one.drafted)} drafts accepted, then {one.last}"
-        for n, one in enumerate(rounds, start=1))
+        for n, one in enumerate(rounds, start=1)
+    )
     return figures.describe(fig, f"Rounds of speculative decoding, one row each. {words}.")

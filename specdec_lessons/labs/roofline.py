@@ -15,18 +15,41 @@ _THIS = Mark("pass", "now", "●", "this pass", "points", size=150)
 _PLAIN = Mark("plain", "best", "◆", "plain step", "points", marker="diamond", size=150)
 PLOTS = {
     "roofline": Plot(
-        "Roofline", "FLOP per byte read", "TFLOP/s, at best", (0.2, 3000), (0.01, 3000),
-        (Mark("roof", "curve", "━", "roof"), Mark("ridge", "guide", "┄", "ridge", style="dashed", width=1.5), _PLAIN, _THIS),
-        x_ticks=(1, 10, 100, 1000), y_ticks=(0.01, 0.1, 1, 10, 100, 1000), log="xy"),
+        "Roofline",
+        "FLOP per byte read",
+        "TFLOP/s, at best",
+        (0.2, 3000),
+        (0.01, 3000),
+        (
+            Mark("roof", "curve", "━", "roof"),
+            Mark("ridge", "guide", "┄", "ridge", style="dashed", width=1.5),
+            _PLAIN,
+            _THIS,
+        ),
+        x_ticks=(1, 10, 100, 1000),
+        y_ticks=(0.01, 0.1, 1, 10, 100, 1000),
+        log="xy",
+    ),
     "verify_cost": Plot(
-        "Cost of a pass, v(n)", "positions n in the pass", "plain steps", (0.93, 550), (0, 3),
-        (Mark("even", "guide", "┄", "one plain step", style="dashed", width=1.5), Mark("curve", "curve", "━", ""), _THIS),
-        x_ticks=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512), log="x"),
+        "Cost of a pass, v(n)",
+        "positions n in the pass",
+        "plain steps",
+        (0.93, 550),
+        (0, 3),
+        (
+            Mark("even", "guide", "┄", "one plain step", style="dashed", width=1.5),
+            Mark("curve", "curve", "━", ""),
+            _THIS,
+        ),
+        x_ticks=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+        log="x",
+    ),
 }
 TOPS = (2, 3, 5, 8, 15, 30, 60, 120, 250, 500, 1000)
 
 
 # ---- views: pure functions of the state -----------------------------------------------------------------
+
 
 def _chosen(state):
     return cost.MODELS[state["model"]], cost.HARDWARE[state["hardware"]]
@@ -47,8 +70,14 @@ def roofline(state):
     def height(intensity):
         return cost.attainable_flops(intensity, hardware) / TERA
 
-    return Curves({"roof": (corners, height(corners)), "ridge": ((ridge, ridge), (1e-3, hardware.flops / TERA)),
-                   "plain": (plain, height(plain)), "pass": (this, height(this))})
+    return Curves(
+        {
+            "roof": (corners, height(corners)),
+            "ridge": ((ridge, ridge), (1e-3, hardware.flops / TERA)),
+            "plain": (plain, height(plain)),
+            "pass": (this, height(this)),
+        }
+    )
 
 
 def verify_cost(state):
@@ -56,15 +85,19 @@ def verify_cost(state):
     model, hardware = _chosen(state)
     v = cost.verify_cost(model, hardware, POSITIONS, state["batch"], state["context"])
     here = cost.verify_cost(model, hardware, state["positions"], state["batch"], state["context"])
-    return Curves({"curve": (POSITIONS, v), "even": ((1, MOST_POSITIONS), (1, 1)), "pass": (state["positions"], here)},
-                  top=kit.nice_top(v.max(), TOPS))
+    return Curves(
+        {"curve": (POSITIONS, v), "even": ((1, MOST_POSITIONS), (1, 1)), "pass": (state["positions"], here)},
+        top=kit.nice_top(v.max(), TOPS),
+    )
 
 
 def reading(state):
     """The numbers of one state and its summary sentence.
 
-    >>> reading({"hardware": "A100 80GB SXM", "model": "7B", "batch": 1, "context": 0, "positions": 5}).sentence
-    'On the A100 80GB SXM, a pass of 7B over 5 positions takes 6.87 ms, 1.00 × a plain step: bound by memory at 5.0 FLOP per byte.'
+    >>> state = {"hardware": "A100 80GB SXM", "model": "7B", "batch": 1, "context": 0, "positions": 5}
+    >>> print(reading(state).sentence.replace(": ", ":\\n"))
+    On the A100 80GB SXM, a pass of 7B over 5 positions takes 6.87 ms, 1.00 × a plain step:
+    bound by memory at 5.0 FLOP per byte.
     """
     model, hardware = _chosen(state)
     n, batch, context = state["positions"], state["batch"], state["context"]
@@ -77,20 +110,33 @@ def reading(state):
         Quantity("verify_cost", "v(n)", f"{v:.2f}", "plain steps"),
         Quantity("intensity", "FLOP per byte", f"{this.intensity:,.1f}", f"ridge {cost.ridge(hardware):.0f}"),
         Quantity("bound", "bound by", this.bound),
-        Quantity("tokens_per_second", "tokens/s, plain", _short(rate), f"{_short(rate / batch)} each" if batch > 1 else ""),
+        Quantity(
+            "tokens_per_second",
+            "tokens/s, plain",
+            _short(rate),
+            f"{_short(rate / batch)} each" if batch > 1 else "",
+        ),
         Quantity("free_positions", "positions for the price of one", f"{free:,}"),
     )
-    room = "" if cost.fits(model, hardware, batch, context) else (
-        f" Weights and cache do not fit into its {hardware.memory / 1e9:.0f} GB.")
+    room = (
+        ""
+        if cost.fits(model, hardware, batch, context)
+        else (f" Weights and cache do not fit into its {hardware.memory / 1e9:.0f} GB.")
+    )
     return Reading(
-        f"On the {state['hardware']}, a pass of {state['model']} over {n} {'position' if n == 1 else 'positions'}"
-        f"{f', {batch} sequences,' if batch > 1 else ''} takes {_short(this.seconds * 1e3)} ms, "
-        f"{v:.2f} × a plain step: bound by {this.bound} at {this.intensity:,.1f} FLOP per byte.{room}", quantities)
+        f"On the {state['hardware']}, a pass of {state['model']} over {n} "
+        f"{'position' if n == 1 else 'positions'}{f', {batch} sequences,' if batch > 1 else ''} "
+        f"takes {_short(this.seconds * 1e3)} ms, {v:.2f} × a plain step: bound by {this.bound} at {this.intensity:,.1f} FLOP per byte.{room}",
+        quantities,
+    )
 
 
 def _short(number):
     """Three digits or so, never an exponent: 0.045, 6.87, 14.5, 146, 12,345."""
-    return next((f"{number:.{places}f}" for top, places in ((1, 3), (10, 2), (100, 1)) if number < top), f"{number:,.0f}")
+    return next(
+        (f"{number:.{places}f}" for top, places in ((1, 3), (10, 2), (100, 1)) if number < top),
+        f"{number:,.0f}",
+    )
 
 
 VIEWS = {"roofline": roofline, "verify_cost": verify_cost}
@@ -103,13 +149,17 @@ def figure(state):
     for ax, name in zip(axes, PLOTS):
         kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
     return figures.describe(
-        fig, f"Left, a roofline with this pass and the plain step on it; right, the cost v(n) of a pass. {reading(state).sentence}")
+        fig,
+        "Left, a roofline with this pass and the plain step on it; right, the cost v(n) of a pass. "
+        + reading(state).sentence,
+    )
 
 
 # ---- the lab --------------------------------------------------------------------------------------------
 
+
 class RooflineLab(kit.Lab):
-    """Choose an accelerator, a model, a batch, a context and the positions of a pass; the pass moves on the roof.
+    """Choose an accelerator, a model, a batch, a context and the positions of a pass; see it on the roof.
 
     ValueError for a name that is not in ``cost.HARDWARE`` or ``cost.MODELS``.
 
@@ -126,21 +176,31 @@ class RooflineLab(kit.Lab):
         for name, value, table in (("hardware", hardware, cost.HARDWARE), ("model", model, cost.MODELS)):
             if value not in table:
                 raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
-        self.hardware = kit.Choice("accelerator", list(cost.HARDWARE), hardware, "Whose memory and arithmetic.")
+        self.hardware = kit.Choice(
+            "accelerator", list(cost.HARDWARE), hardware, "Whose memory and arithmetic."
+        )
         self.model = kit.Choice("model", list(cost.MODELS), model, "Whose weights are read in every pass.")
-        self.positions = kit.Number("positions n", positions, 1, MOST_POSITIONS, 1, "New positions in one pass: k + 1 with k drafts.")
+        self.positions = kit.Number(
+            "positions n", positions, 1, MOST_POSITIONS, 1, "New positions in one pass: k + 1 with k drafts."
+        )
         self.batch = kit.Number("batch", batch, 1, MOST_SEQUENCES, 1, "Sequences that are decoded together.")
-        self.context = kit.Number("context", context, 0, LONGEST_CONTEXT, 1024, "Tokens in each sequence's KV cache.")
-        self.controls = {name: getattr(self, name) for name in ("hardware", "model", "positions", "batch", "context")}
+        self.context = kit.Number(
+            "context", context, 0, LONGEST_CONTEXT, 1024, "Tokens in each sequence's KV cache."
+        )
+        self.controls = {
+            name: getattr(self, name) for name in ("hardware", "model", "positions", "batch", "context")
+        }
         self.views["numbers"] = kit.View.words("roofline", reading, "76px")
         for name, plot in PLOTS.items():
             panel = kit.Panel(plot, height="260px")
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
-        self.start([
-            kit.row([control.widget for control in self.controls.values()]),
-            self.views["numbers"].widget,
-            kit.beside([self.views[name].widget for name in PLOTS]),
-        ])
+        self.start(
+            [
+                kit.row([control.widget for control in self.controls.values()]),
+                self.views["numbers"].widget,
+                kit.beside([self.views[name].widget for name in PLOTS]),
+            ]
+        )
 
     def reading(self):
         return reading(self.state)

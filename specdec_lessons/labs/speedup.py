@@ -24,17 +24,41 @@ _LENGTH_TICKS = (0, 2, 4, 6, 8, 10, 12, 14, 16)
 
 PLOTS = {
     "tokens_by_acceptance": Plot(
-        "Tokens per pass, E", "acceptance rate a", "tokens per pass", (0, 1), (0, 5.5),
-        (_CEILING, Mark("curve", "curve", "━", ""), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+        "Tokens per pass, E",
+        "acceptance rate a",
+        "tokens per pass",
+        (0, 1),
+        (0, 5.5),
+        (_CEILING, Mark("curve", "curve", "━", ""), _NOW),
+        x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
+    ),
     "tokens_by_length": Plot(
-        "Tokens per pass, E", "draft length k", "tokens per pass", (-0.3, LONGEST + 0.3), (0, 5.5),
-        (_CEILING, Mark("curve", "curve", "━", "", dots=True), _NOW), x_ticks=_LENGTH_TICKS),
+        "Tokens per pass, E",
+        "draft length k",
+        "tokens per pass",
+        (-0.3, LONGEST + 0.3),
+        (0, 5.5),
+        (_CEILING, Mark("curve", "curve", "━", "", dots=True), _NOW),
+        x_ticks=_LENGTH_TICKS,
+    ),
     "speedup_by_length": Plot(
-        "Net speedup, S", "draft length k", "times plain decoding", (-0.3, LONGEST + 0.3), (0, 3),
-        (_EVEN, Mark("curve", "curve", "━", "", dots=True), _BEST, _NOW), x_ticks=_LENGTH_TICKS),
+        "Net speedup, S",
+        "draft length k",
+        "times plain decoding",
+        (-0.3, LONGEST + 0.3),
+        (0, 3),
+        (_EVEN, Mark("curve", "curve", "━", "", dots=True), _BEST, _NOW),
+        x_ticks=_LENGTH_TICKS,
+    ),
     "speedup_by_acceptance": Plot(
-        "Net speedup, S", "acceptance rate a", "times plain decoding", (0, 1), (0, 5),
-        (_EVEN, Mark("curve", "curve", "━", ""), _NOW), x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+        "Net speedup, S",
+        "acceptance rate a",
+        "times plain decoding",
+        (0, 1),
+        (0, 5),
+        (_EVEN, Mark("curve", "curve", "━", ""), _NOW),
+        x_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
+    ),
 }
 SHOWN = {
     "both": ("tokens_by_acceptance", "speedup_by_length"),
@@ -44,6 +68,7 @@ SHOWN = {
 
 
 # ---- views: pure functions of the state -----------------------------------------------------------------
+
 
 def verify_costs(state):
     """Cost of a pass over k + 1 positions for k = 0 … 16; without drafts it is the plain step itself.
@@ -59,41 +84,65 @@ def tokens_by_acceptance(state):
     """E against a at the state's k, and the ceiling that no draft length passes."""
     k = state["k"]
     below = GRID[:-1]
-    return Curves({"curve": (GRID, formulas.expected_tokens(GRID, k)), "ceiling": (below, 1 / (1 - below)),
-                   "now": (state["a"], formulas.expected_tokens(state["a"], k))}, top=1.1 * (k + 1))
+    return Curves(
+        {
+            "curve": (GRID, formulas.expected_tokens(GRID, k)),
+            "ceiling": (below, 1 / (1 - below)),
+            "now": (state["a"], formulas.expected_tokens(state["a"], k)),
+        },
+        top=1.1 * (k + 1),
+    )
 
 
 def tokens_by_length(state):
     """E against k at the state's a, and its ceiling."""
     a = state["a"]
-    lengths = LENGTHS[:len(verify_costs(state))]
+    lengths = LENGTHS[: len(verify_costs(state))]
     tokens = formulas.expected_tokens(a, lengths)
     ceiling = 1 / (1 - a) if a < 1 else 10 * LONGEST
     top = kit.nice_top(min(ceiling, LONGEST + 1), (2, 3.5, 6, 9, 12, 18))
-    return Curves({"curve": (lengths, tokens), "ceiling": ((0, LONGEST), (ceiling, ceiling)),
-                   "now": (state["k"], tokens[state["k"]])}, top=top)
+    return Curves(
+        {
+            "curve": (lengths, tokens),
+            "ceiling": ((0, LONGEST), (ceiling, ceiling)),
+            "now": (state["k"], tokens[state["k"]]),
+        },
+        top=top,
+    )
 
 
 def speedup_by_length(state):
     """S against k at the state's a and c, the best k, and the line of plain decoding."""
     speedups = _speedups(state)
     best = _best(state)
-    return Curves({"curve": (LENGTHS[:len(speedups)], speedups), "even": ((0, LONGEST), (1, 1)),
-                   "best": (best, speedups[best]), "now": (state["k"], speedups[state["k"]])},
-                  top=kit.nice_top(speedups.max(), TOPS))
+    return Curves(
+        {
+            "curve": (LENGTHS[: len(speedups)], speedups),
+            "even": ((0, LONGEST), (1, 1)),
+            "best": (best, speedups[best]),
+            "now": (state["k"], speedups[state["k"]]),
+        },
+        top=kit.nice_top(speedups.max(), TOPS),
+    )
 
 
 def speedup_by_acceptance(state):
     """S against a at the state's k and c, and the line of plain decoding."""
     k, c, v = state["k"], state["c"], verify_costs(state)[state["k"]]
     curve = formulas.speedup(GRID, k, c, v)
-    return Curves({"curve": (GRID, curve), "even": ((0, 1), (1, 1)),
-                   "now": (state["a"], formulas.speedup(state["a"], k, c, v))}, top=kit.nice_top(curve.max(), TOPS))
+    return Curves(
+        {
+            "curve": (GRID, curve),
+            "even": ((0, 1), (1, 1)),
+            "now": (state["a"], formulas.speedup(state["a"], k, c, v)),
+        },
+        top=kit.nice_top(curve.max(), TOPS),
+    )
 
 
 def _speedups(state):
     v = verify_costs(state)
-    return formulas.speedup(state["a"], LENGTHS[:len(v)], state["c"], v)
+    return formulas.speedup(state["a"], LENGTHS[: len(v)], state["c"], v)
 
 
 def _best(state):
@@ -113,14 +162,25 @@ def reading(state):
         Quantity("expected_tokens", "tokens per pass", f"{tokens:.2f}"),
         Quantity("speedup", "net speedup", f"{gain:.2f}", "×"),
         Quantity("wasted_drafts", "wasted drafts", f"{formulas.expected_wasted_drafts(a, k):.2f}", f"of {k}"),
-        Quantity("best_draft_length", "best draft length", str(best),
-                 "do not draft" if best == 0 else "longest offered" if best == len(verify_costs(state)) - 1 else ""),
+        Quantity(
+            "best_draft_length",
+            "best draft length",
+            str(best),
+            "do not draft"
+            if best == 0
+            else "longest offered"
+            if best == len(verify_costs(state)) - 1
+            else "",
+        ),
         Quantity("best_speedup", "speedup there", f"{_speedups(state)[best]:.2f}", "×"),
     )
     verdict = ", slower than plain decoding" if gain < 1 else ""
     unit = "token" if f"{tokens:.2f}" == "1.00" else "tokens"
-    return Reading(f"With a = {a:.2f} and k = {k}, one pass yields {tokens:.2f} {unit} on average; "
-                   f"net speedup {gain:.2f}×{verdict}.", quantities)
+    return Reading(
+        f"With a = {a:.2f} and k = {k}, one pass yields {tokens:.2f} {unit} on average; "
+        f"net speedup {gain:.2f}×{verdict}.",
+        quantities,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +193,9 @@ def example_trace(a, k, seed, n_rounds=ROUNDS):
     """Rounds of the real loop on the story model, with a draft that is accepted at rate a. A ``Trace``."""
     target, prompt = _story()
     draft = models.AgreeingDraft(target, a)
-    trace = decoding.speculative_decode(target, draft, prompt, n_rounds * (k + 1), k, rng=np.random.default_rng(seed))
+    trace = decoding.speculative_decode(
+        target, draft, prompt, n_rounds * (k + 1), k, rng=np.random.default_rng(seed)
+    )
     return decoding.Trace(trace.rounds[:n_rounds])
 
 
@@ -147,20 +209,26 @@ def figure(state, shown=SHOWN["both"]):
     return figures.describe(fig, f"Two curves: {titles}. {reading(state).sentence}")
 
 
-VIEWS = {"tokens_by_acceptance": tokens_by_acceptance, "tokens_by_length": tokens_by_length,
-         "speedup_by_length": speedup_by_length, "speedup_by_acceptance": speedup_by_acceptance}
+VIEWS = {
+    "tokens_by_acceptance": tokens_by_acceptance,
+    "tokens_by_length": tokens_by_length,
+    "speedup_by_length": speedup_by_length,
+    "speedup_by_acceptance": speedup_by_acceptance,
+}
 
 
 # ---- the lab --------------------------------------------------------------------------------------------
 
+
 class SpeedupLab(kit.Lab):
-    """Drag a, k and c: tokens per pass and speedup follow. A new k or another draft replays accept and reject.
+    """Drag a, k and c: tokens per pass and speedup follow. A new k or another draft replays the rounds.
 
     ``show`` chooses the two curves: 'both' (tokens against a, speedup against k), 'tokens' or 'speedup'.
     ``verify_cost`` is the cost of the verify pass in plain steps: a number gives it a slider of its own;
     a sequence v[0], …, v[k] (v[k] for a pass over k + 1 positions, for example measured) is used as it is and
     limits k to its length. None takes the usual assumption that a pass costs one step (with
-    ``show='speedup'``: a slider at 1). ``with_replay=False`` leaves the animation out. ValueError for anything else.
+    ``show='speedup'``: a slider at 1). ``with_replay=False`` leaves the animation out. ValueError for
+    anything else.
 
     >>> lab = SpeedupLab(a=0.5)
     >>> lab.reading().sentence
@@ -177,15 +245,27 @@ class SpeedupLab(kit.Lab):
         self.shown, self.seed = SHOWN[show], seed
         self._measured = _as_costs(verify_cost)
         longest = LONGEST if self._measured is None else len(self._measured) - 1
-        self.a = kit.Number("acceptance a", float(a), 0.0, 1.0, 0.01, "How often the target accepts a judged draft.")
-        self.k = kit.Number("draft length k", int(k), 0, longest, 1, "Tokens drafted before each target pass.")
+        self.a = kit.Number(
+            "acceptance a", float(a), 0.0, 1.0, 0.01, "How often the target accepts a judged draft."
+        )
+        self.k = kit.Number(
+            "draft length k", int(k), 0, longest, 1, "Tokens drafted before each target pass."
+        )
         self.c = kit.Number("draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.")
-        self.draft = kit.Choice("draft", list(AGREEMENT), _kind(a), "Aligned: accepted 9 times in 10. Weak: 4 in 10.",
-                                buttons=True, width="200px")
+        self.draft = kit.Choice(
+            "draft",
+            list(AGREEMENT),
+            _kind(a),
+            "Aligned: accepted 9 times in 10. Weak: 4 in 10.",
+            buttons=True,
+            width="200px",
+        )
         self.controls = {"a": self.a, "k": self.k, "c": self.c, "draft": self.draft}
         numbers = [self.a, self.k, self.c]
         if show == "speedup" and verify_cost is None or np.ndim(verify_cost) == 0 and verify_cost is not None:
-            self.v = kit.Number("pass cost v", float(verify_cost or 1.0), 1.0, 8.0, 0.05, "One verify pass, in plain steps.")
+            self.v = kit.Number(
+                "pass cost v", float(verify_cost or 1.0), 1.0, 8.0, 0.05, "One verify pass, in plain steps."
+            )
             self.controls["v"] = self.v
             numbers.append(self.v)
 
@@ -196,12 +276,14 @@ class SpeedupLab(kit.Lab):
             panels.append(panel)
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
         self.player = self._new_player() if with_replay else None
-        self.start([
-            kit.row([*(control.widget for control in numbers), self.draft.widget]),
-            self.views["numbers"].widget,
-            kit.beside([self.views[name].widget for name in self.shown]),
-            *([self.heading, self.player.widget] if with_replay else []),
-        ])
+        self.start(
+            [
+                kit.row([*(control.widget for control in numbers), self.draft.widget]),
+                self.views["numbers"].widget,
+                kit.beside([self.views[name].widget for name in self.shown]),
+                *([self.heading, self.player.widget] if with_replay else []),
+            ]
+        )
 
     @property
     def state(self):
@@ -229,15 +311,21 @@ class SpeedupLab(kit.Lab):
 
     def _rounds(self):
         a, k = self.a.value, self.k.value
-        self.heading.value = (f'<div class="sdl-caption"><b>{ROUNDS} rounds of the real loop</b> '
-                              f"<span class='sdl-key'>drawn with a = {a:.2f}, k = {k}</span></div>")
+        self.heading.value = (
+            f'<div class="sdl-caption"><b>{ROUNDS} rounds of the real loop</b> '
+            f"<span class='sdl-key'>drawn with a = {a:.2f}, k = {k}</span></div>"
+        )
         target, prompt = _story()
         return example_trace(a, k, self.seed), target.vocabulary, prompt
 
     def _new_player(self):
         self.heading = kit.html_box(height="20px")
-        again = kit.button("New rounds", "Draw other rounds at the present a and k, and replay them", self.new_rounds,
-                           icon="refresh")
+        again = kit.button(
+            "New rounds",
+            "Draw other rounds at the present a and k, and replay them",
+            self.new_rounds,
+            icon="refresh",
+        )
         player = replay.Player(*self._rounds(), extra=[again])
         self.links.append(player.link)
         return player
@@ -250,7 +338,7 @@ class SpeedupLab(kit.Lab):
 
 
 def _kind(a):
-    """The kind of draft whose acceptance rate is a, or None: no button is pressed then, and each does something."""
+    """The kind of draft whose acceptance rate is a, or None: then no button is pressed, so that each acts."""
     return next((kind for kind, rate in AGREEMENT.items() if abs(a - rate) < 1e-9), None)
 
 
@@ -260,5 +348,4 @@ def _as_costs(verify_cost):
     costs = np.asarray(verify_cost, dtype=float)
     if costs.ndim != 1 or not 2 <= costs.size or not np.all(costs > 0):
         raise ValueError(f"verify_cost must be one number or at least two above 0, got {verify_cost!r}")
-    return costs[:LONGEST + 1]
-
+    return costs[: LONGEST + 1]
