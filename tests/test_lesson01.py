@@ -36,12 +36,13 @@ def test_the_hook(cells):
     """7e9 weights of two bytes at 2.0 TB/s; 2 FLOP each at 312 TFLOP/s."""
     weights = 2 * 7 * GIGA
     reading, arithmetic = Fraction(weights, 2 * TERA), Fraction(weights, 312 * TERA)
-    assert printed(cells, "bytes_per_weight = 2") == f"{weights / GIGA:.0f} GB of weights\n" == "14 GB of weights\n"
+    assert printed(cells, "bytes_per_weight = 2") == "14 GB of weights\n" and weights == 14 * GIGA
     assert printed(cells, "bandwidth = 2.0e12").startswith(f"{float(reading * 1000):.1f} ms")
     assert reading == Fraction(7, 1000)
     told = printed(cells, "arithmetic = operations / peak")
     assert "14 GFLOP" in told and f"it is {round(float(arithmetic * 1000), 3)} ms" in told
-    assert "wait 99.4% of the time" in told and float(1 - arithmetic / reading) == pytest.approx(0.994, abs=5e-4)
+    assert "wait 99.4% of the time" in told
+    assert float(1 - arithmetic / reading) == pytest.approx(0.994, abs=5e-4)
 
 
 def test_infinite_arithmetic_buys_nothing(cells):
@@ -91,7 +92,8 @@ def test_measured_times_of_chen_et_al(cells):
     told = numbers(printed(cells, "measured_ms"))
     for row, (size, chips, measured) in zip((told[:4], told[4:]), ((70, 16, 14.1), (7, 4, 5.0))):
         least = 2 * size * GIGA / (chips * 1.2 * TERA) * 1000
-        assert row == [size, pytest.approx(least, abs=0.05), measured, pytest.approx(measured / least, abs=0.05)]
+        times_as_long = pytest.approx(measured / least, abs=0.05)
+        assert row == [size, pytest.approx(least, abs=0.05), measured, times_as_long]
 
 
 def test_tokens_follow_the_bandwidth(cells):
@@ -106,7 +108,8 @@ def test_prefill_against_steps(cells):
     at_once = Fraction(14 * GIGA * 2048 + 4 * 32 * 4096 * pairs) / A100[1]
     singly = sum(Fraction(14 * GIGA + 524288 * cached) / A100[0] for cached in range(2048))
     told = printed(cells, "singly = sum")
-    assert f"{float(at_once):.3f} s, bound by compute" in told and f"one by one: {float(singly):.1f} s" in told
+    assert f"{float(at_once):.3f} s, bound by compute" in told
+    assert f"one by one: {float(singly):.1f} s" in told
     assert f"it is {round(singly / at_once)} times" in told
 
 
@@ -151,14 +154,15 @@ def test_the_published_costs(cells):
     """llama.cpp pull request 17034: cost per token 1, 0.605, 0.473, ... at batch 1, 2, 3, ..."""
     costs = [numbers(line)[1] for line in printed(cells, "published.pass_costs()").splitlines()]
     per_token = ("1", "0.605", "0.473", "0.408", "0.374", "0.351", "0.334", "0.320")
-    assert costs == [pytest.approx(float(n * Fraction(c)), abs=0.006) for n, c in enumerate(per_token, start=1)]
+    expected = [float(n * Fraction(one)) for n, one in enumerate(per_token, start=1)]
+    assert costs == pytest.approx(expected, abs=0.006)
 
 
 def test_measured_cells_are_tagged_and_nothing_else_depends_on_them(cells):
     measured = [cell for cell in cells if "measured" in publish.tags(cell)]
     assert len(measured) == 4
     for cell in cells:
-        if re.search(r"\btimes\.|\bmemory\.|\bv\[|measure_", cell.source) and "memory / 1e9" not in cell.source:
+        if re.search(r"\btimes\.|\bmemory\.|\bv\[|measure_", cell.source.replace("c.memory", "")):
             assert cell in measured, cell.source
 
 
