@@ -6,9 +6,12 @@ large, and answers a wrong one with the first input on which it differs. It neve
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from specdec_lessons import _checks
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,13 @@ class Exercise:
     def check(self, answer):
         """Compare ``answer``, the learner's function, with the reference; returns a :class:`Verdict`."""
         if not callable(answer):
-            return Verdict(False, f"{self.title}: give the function itself, without calling it; got {answer!r}.")
+            return Verdict(False, f"{self.title}: give the function itself, without calling it; got {show(answer)}.")
         names = tuple(inspect.signature(self.reference).parameters)
         for arguments in self.cases:
             given = ", ".join(f"{name} = {show(value)}" for name, value in zip(names, arguments))
-            expected = self.reference(*arguments)
+            expected = self.reference(*deepcopy(arguments))
             try:
-                got = answer(*_copies(arguments))
+                got = answer(*deepcopy(arguments))
             except NotImplementedError:
                 return Verdict(None, f"{self.title}: not attempted yet.")
             except Exception as error:
@@ -78,14 +81,17 @@ class Exercise:
             if got is None or got is Ellipsis:
                 return Verdict(None, f"{self.title}: not attempted yet.")
             if not same(got, expected, self.tolerance):
-                message = f"{self.title}: for {given} yours gives {show(got)}, expected {show(expected)}."
+                digits = 6 if show(got) != show(expected) else 15
+                message = (f"{self.title}: for {given} yours gives {show(got, digits)}, "
+                           f"expected {show(expected, digits)}.")
                 return Verdict(False, " ".join([message, *self._recognise(answer)]))
         return Verdict(True, f"{self.title}: right on all {len(self.cases)} inputs.")
 
     def _recognise(self, answer):
         for wrong in self.misconceptions:
             try:
-                alike = all(same(answer(*_copies(one)), wrong.function(*one), self.tolerance) for one in self.cases)
+                alike = all(same(answer(*deepcopy(one)), wrong.function(*deepcopy(one)), self.tolerance)
+                            for one in self.cases)
             except Exception:
                 alike = False
             if alike:
@@ -104,34 +110,34 @@ class Exercise:
         print(self.solution_code)
 
 
-def _copies(arguments):
-    return tuple(value.copy() if isinstance(value, (np.ndarray, list)) else value for value in arguments)
-
-
 def same(got, expected, tolerance):
     """Whether an answer agrees with the expected one: numbers within the tolerance, anything else equal."""
     try:
-        got, expected = np.asarray(got), np.asarray(expected)
+        expected = np.asarray(expected)
         if expected.dtype.kind not in "iufb":
-            return got.shape == expected.shape and bool(np.all(got == expected))
+            return np.shape(got) == expected.shape and bool(np.all(np.asarray(got) == expected))
+        got = _checks.numbers("answer", got)
         return got.shape == expected.shape and np.allclose(
-            got.astype(float), expected.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True)
-    except (TypeError, ValueError):
+            got, expected.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True)
+    except Exception:  # whatever a learner's object may do: it is not the expected one
         return False
 
 
-def show(value):
+def show(value, digits=6):
     """A value as a learner would write it: plain rounded numbers, short lists."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.size <= 144 else value
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):.6g}"
-    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) <= 2 and len(value) <= 12:
-        return "[" + ", ".join(show(item) for item in value) + "]"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+        return f"{float(value):.{digits}g}"
+    try:
+        if isinstance(value, (list, tuple)) and len(value) <= 12:
+            text = "[" + ", ".join(show(item, digits) for item in value) + "]"
+            return text if len(text) <= 200 else text[:199] + "…"
+        return _checks.short(value.item() if isinstance(value, np.generic) else value)
+    except Exception:  # a learner's object whose repr fails, a list that holds itself
+        return f"something of type {type(value).__name__}"
 
 
 def compare_guess(guess, truth, unit="", digits=2):
