@@ -246,6 +246,20 @@ def test_few_and_many_tokens_agree_on_where_a_uniform_lands():
                           rejection.tokens_at(uniforms, np.append(p, np.zeros(30))))
 
 
+@pytest.mark.parametrize("weights", [
+    np.arange(1.0, 41), np.ones(1000), 2.0 ** -np.arange(200), np.where(np.arange(300) % 3, 0, 1.0),
+    np.append(1e9, np.ones(500)), np.eye(100)[70]], ids=range(6))
+def test_many_uniforms_land_where_the_binary_search_says(weights):
+    p = normalised(weights)
+    edges = rejection.cumulative(p / p.sum())
+    inside = edges[edges < 1]
+    uniforms = np.concatenate([np.random.default_rng(4).random(50_000), inside, np.nextafter(inside, 0),
+                               np.nextafter(inside, 1)])
+    uniforms = uniforms[(uniforms >= 0) & (uniforms < 1)]
+    assert np.array_equal(rejection.tokens_at(uniforms, p), np.searchsorted(edges, uniforms, side="right"))
+    assert np.all(p[rejection.tokens_at(uniforms, p)] > 0)
+
+
 def test_one_uniform_gives_a_plain_int():
     for size in (3, 40):
         token = rejection.tokens_at(0.5, np.full(size, 1 / size))
