@@ -126,7 +126,8 @@ def reading(state):
     return Reading(
         f"On the {state['hardware']}, a pass of {state['model']} over {n} "
         f"{'position' if n == 1 else 'positions'}{f', {batch} sequences,' if batch > 1 else ''} "
-        f"takes {_short(this.seconds * 1e3)} ms, {v:.2f} × a plain step: bound by {this.bound} at {this.intensity:,.1f} FLOP per byte.{room}",
+        f"takes {_short(this.seconds * 1e3)} ms, {v:.2f} × a plain step: bound by {this.bound} "
+        f"at {this.intensity:,.1f} FLOP per byte.{room}",
         quantities,
     )
 

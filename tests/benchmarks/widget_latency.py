@@ -1,0 +1,135 @@
+"""How fast the labs follow the hand, measured in the page of a real JupyterLab.
+
+    python -m tests.benchmarks.widget_latency
+
+steps a slider of each lab 60 times by key, waits each time for the changed readout and the changed picture,
+and prints the median and the 95th percentile of both in milliseconds; the same for ``interact`` with
+matplotlib drawing the curves of the speedup lab, and for the end of a burst of 200 keys. The machine's load
+is printed beside them: on a busy one the figures say more about the load.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+
+import nbformat
+
+from tests.browser import jupyterlab
+
+STEPS = 60
+BURST = 200
+INTERACT = """\
+import numpy as np, matplotlib.pyplot as plt
+from ipywidgets import interact
+from specdec_lessons import formulas
+def draw(a=0.8, k=4, c=0.1):
+    grid, lengths = np.linspace(0, 1, 101), np.arange(17)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6))
+    left.plot(grid, formulas.expected_tokens(grid, k)); left.plot(a, formulas.expected_tokens(a, k), "o")
+    right.plot(lengths, formulas.speedup(a, lengths, c), "o-"); right.plot(k, formulas.speedup(a, k, c), "o")
+    plt.show()
+    print(round(formulas.expected_tokens(a, k), 3))
+interact(draw, a=(0.0, 1.0, 0.01), k=(0, 16), c=(0.0, 1.0, 0.01));"""
+CASES = (  # name, cell, which slider, readout, picture
+    ("speedup lab", "SpeedupLab()", 0, "[data-quantity=expected_tokens]", ".bqplot path, .bqplot g"),
+    ("roofline lab", "RooflineLab()", 0, "[data-quantity=intensity]", ".bqplot path, .bqplot g"),
+    ("bars lab", "BarsLab()", 1, "[data-quantity=acceptance_probability]", ".sdl-part"),
+    ("interact + matplotlib", INTERACT, 0, ".jp-OutputArea-output pre", ".jp-OutputArea-output img"),
+)
+
+# Presses an arrow key on the focused slider `steps` times; resolves to [readout ms, picture ms] of each step.
+STEP_JS = """async ([cell, readout, picture, steps]) => {
+    const press = right => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {
+        key: right ? 'ArrowRight' : 'ArrowLeft', keyCode: right ? 39 : 37, bubbles: true, cancelable: true}));
+    const words = () => cell.querySelector(readout)?.textContent;
+    const looks = () => [...cell.querySelectorAll(picture)].map(node =>
+        ['d', 'transform', 'style', 'src'].map(name => node.getAttribute(name)).join()).join();
+    const times = [];
+    for (let i = 0; i < steps; i++) {
+        const before = [words(), looks()], found = [null, null], start = performance.now();
+        press(i % 20 < 10);
+        await new Promise(done => {
+            const look = () => {
+                const now = [words(), looks()];
+                for (const j of [0, 1])
+                    if (found[j] === null && now[j] && now[j] !== before[j])
+                        found[j] = performance.now() - start;
+                if (found[0] !== null && found[1] !== null || performance.now() - start > 3000) done();
+                else requestAnimationFrame(look);
+            };
+            requestAnimationFrame(look);
+        });
+        times.push(found);
+        await new Promise(done => setTimeout(done, 80));
+    }
+    return times;
+}"""
+
+# A burst of keys to the left, one every 2 ms; resolves to the ms after the last until the readout stays.
+BURST_JS = """async ([cell, readout, n]) => {
+    const handle = document.activeElement, words = () => cell.querySelector(readout).textContent;
+    for (let i = 0; i < n; i++) {
+        handle.dispatchEvent(new KeyboardEvent('keydown', {
+            key: i % 40 < 25 ? 'ArrowLeft' : 'ArrowRight', keyCode: i % 40 < 25 ? 37 : 39, bubbles: true}));
+        await new Promise(done => setTimeout(done, 2));
+    }
+    const end = performance.now();
+    let last = words(), changed = end;
+    while (performance.now() - end < 2500) {
+        await new Promise(requestAnimationFrame);
+        if (words() !== last) { last = words(); changed = performance.now(); }
+    }
+    return changed - end;
+}"""
+
+
+def write_notebook(path):
+    """One cell for the import, then one cell for each case."""
+    notebook = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
+    cells = [
+        "from specdec_lessons.labs import BarsLab, RooflineLab, SpeedupLab",
+        *(case[1] for case in CASES),
+    ]
+    notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    nbformat.write(notebook, path)
+
+
+def line(name, times):
+    """Median and 95th percentile of some milliseconds, as a line of text."""
+    seen = [time for time in times if time is not None]
+    if len(seen) < 2:
+        return f"  {name:8} did not change"
+    return f"  {name:8} median {median(seen):5.1f}   95th {quantiles(seen, n=20)[-1]:5.1f}   of {len(seen)}"
+
+
+def main():
+    """Start JupyterLab and Chromium, measure every case, print."""
+    medians = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write_notebook(Path(folder) / "latency.ipynb")
+        with jupyterlab.serve(Path(folder)) as server, jupyterlab.browser() as chromium:
+            page = chromium.new_page(viewport={"width": 1400, "height": 1000})
+            jupyterlab.open_notebook(page, server, "latency.ipynb")
+            jupyterlab.run_all(page)
+            for i, (name, _, slider, readout, picture) in enumerate(CASES, start=1):
+                cell = page.locator(".jp-CodeCell").nth(i)
+                cell.scroll_into_view_if_needed()
+                cell.locator("[role=slider]").nth(slider).focus()
+                times = page.evaluate(STEP_JS, [cell.element_handle(), readout, picture, STEPS])
+                both = [max(pair) for pair in times if None not in pair]
+                medians[name] = median(both) if both else float("nan")
+                print(f"{name} (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores), ms from key press")
+                print(line("readout", [pair[0] for pair in times]))
+                print(line("picture", [pair[1] for pair in times]))
+                if name == "speedup lab":
+                    late = page.evaluate(BURST_JS, [cell.element_handle(), readout, BURST])
+                    print(f"  burst    last change {late:.0f} ms after the last of {BURST} keys")
+    ratio = medians["interact + matplotlib"] / medians["speedup lab"]
+    print(f"interact takes {ratio:.1f} times as long as the speedup lab (readout and picture, medians)")
+
+
+if __name__ == "__main__":
+    main()
