@@ -191,7 +191,7 @@ class RooflineLab(kit.Lab):
         self.controls = {
             name: getattr(self, name) for name in ("hardware", "model", "positions", "batch", "context")
         }
-        self.views["numbers"] = kit.View.words("roofline", reading, "76px")
+        self.views["numbers"] = kit.View.words("roofline", reading, "86px")
         for name, plot in PLOTS.items():
             panel = kit.Panel(plot, height="260px")
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
