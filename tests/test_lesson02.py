@@ -114,6 +114,7 @@ def test_the_six_guesses(cells):
         cells, "figures.greedy_round(guessed, preferred),")
     assert "Emitted: to the sea." in printed(cells, "figures.greedy_round(guessed, preferred),")
     assert "six drafts:  ['to', 'the', 'sea']" in printed(cells, "def one_round")
+    assert "it is 3 words" in printed(cells, "def one_round")
 
 
 def test_rows_in_words(cells):
@@ -122,7 +123,7 @@ def test_rows_in_words(cells):
     for i in range(5):
         prefix = CONTEXT + drafts[:i]
         assert lines[i] == f"row {i}: after “{joined(prefix)}” the target prefers “{best(prefix, 3)}”"
-    assert "it is 5 rows" in lines[5]
+    assert "it is 4 rows" in lines[5]  # the last row judges nobody
 
 
 def test_the_tail(cells):
