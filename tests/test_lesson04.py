@@ -1,5 +1,6 @@
 """Lesson 4: what the stored notebook says, against values from papers and from exact fractions."""
 
+import random
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -109,7 +110,10 @@ def test_break_even_acceptance(cells, k, a):
 
 def test_waste_and_arithmetic(cells):
     assert f"{float(5 - tokens(.8, 4)):.2f}" == "1.64"
-    assert "it is 1.64 drafts" in shown(cells, "guess_4, formulas")
+    text = shown(cells, "guess_4, wasted")
+    rejected = 1 - Fraction(4, 5) ** 4
+    assert f"{float(rejected):.2f}, {float(5 - tokens(.8, 4) - rejected):.2f}" == "0.59, 1.05"
+    assert "it is 1.64 drafts" in text and "rejected 0.59, dragged along 1.05" in text
     text = shown(cells, "operations_factor")
     assert f"{float(6 / tokens(.8, 5)):.2f}" == "1.63" and text.count("1.63") == 2  # Leviathan, Table 1
     assert f"{float((6 + Fraction(1, 2)) / tokens(.8, 5)):.2f}" == "1.76" and "1.76" in text
@@ -179,10 +183,27 @@ def test_clusters_of_acceptance_by_summing_over_runs(cells):
         assert row in text
 
 
-def test_accepted_over_drafted_promises_too_little(cells):
-    per_draft = (tokens(.8, 5) - 1) / 5
-    assert per_draft == Fraction("0.537856")
-    assert f"0.538: E = {float(tokens('0.537856', 5)):.2f}" in shown(cells, "per_draft =")
+@pytest.mark.parametrize("share, stay", [(.62, .3), (.62, .62), (.62, .9), (.53, .8)])
+def test_no_text_yields_more_than_the_firm_limit(share, stay):
+    rng, right, before = random.Random(4), [], True
+    for _ in range(50_000):  # positions at which the draft is right; ``stay``: chance of a right one behind a right one
+        before = rng.random() < (stay if before else share * (1 - stay) / (1 - share))
+        right.append(before)
+    passes = start = 0
+    while start < len(right):
+        run = right[start:start + 7]
+        start += (run.index(False) if False in run else len(run)) + 1
+        passes += 1
+    assert passes >= right.count(False)
+    assert len(right) / passes <= 1 / (1 - sum(right) / len(right))
+
+
+@pytest.mark.parametrize("a, k, value, limit", [
+    (.75, 7, 3.4, "3.51"), (.62, 7, 2.6, "2.31"), (.65, 5, 3.1, "2.60"), (.53, 5, 2.3, "1.93")])
+def test_three_measurements_above_the_firm_limit(cells, a, k, value, limit):
+    exact = 1 / (1 - Fraction(str(a))) / (1 + k * Fraction("0.02"))
+    assert f"{float(exact):.2f}" == limit and (value > exact) == (a != .75)
+    assert f"at most {limit}, measured {value}" in shown(cells, "limit = 1 / (1 - one.a)")
 
 
 def test_chen_et_al(cells):
