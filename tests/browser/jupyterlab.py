@@ -258,7 +258,7 @@ def theme(page, name: str) -> None:
     """Change the theme of the open page to 'light' or 'dark'."""
     change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
     page.evaluate(change, THEMES[name])
-    page.wait_for_selector(f"body[data-jp-theme-name='{THEMES[name]}']")
+    page.wait_for_selector(f"body[data-jp-theme-name='{THEMES[name]}']", state="attached")
     page.wait_for_timeout(300)
 
 
