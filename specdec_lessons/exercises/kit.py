@@ -88,13 +88,11 @@ class Exercise:
         return Verdict(True, f"{self.title}: right on all {len(self.cases)} inputs.")
 
     def _recognise(self, answer):
+        """The message of the misconception that gives what ``answer`` gives, on all inputs where that does not fail."""
+        given = [(one, _call(answer, one)) for one in self.cases]
+        given = [(one, got) for one, got in given if got is not _FAILED]
         for wrong in self.misconceptions:
-            try:
-                alike = all(same(answer(*deepcopy(one)), wrong.function(*deepcopy(one)), self.tolerance)
-                            for one in self.cases)
-            except Exception:
-                alike = False
-            if alike:
+            if given and all(same(got, _call(wrong.function, one), self.tolerance) for one, got in given):
                 return [wrong.message]
         return []
 
@@ -108,6 +106,16 @@ class Exercise:
     def solution(self):
         """Print one solution."""
         print(self.solution_code)
+
+
+_FAILED = object()
+
+
+def _call(function, arguments):
+    try:
+        return function(*deepcopy(arguments))
+    except Exception:
+        return _FAILED
 
 
 def same(got, expected, tolerance):

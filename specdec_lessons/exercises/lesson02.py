@@ -76,11 +76,25 @@ def _drafts_alone(drafted, target_choices, eos):
     return emitted[:emitted.index(eos) + 1] if eos in emitted else emitted
 
 
+def _drafts_alone_past_the_end(drafted, target_choices, eos):
+    return list(drafted[:_agreed(drafted, target_choices)])
+
+
+def _every_match_past_the_end(drafted, target_choices, eos):
+    kept = [d for d, t in zip(drafted, target_choices) if d == t]
+    return [*kept, target_choices[_agreed(drafted, target_choices)]]
+
+
 def _every_match(drafted, target_choices, eos):
     kept = [d for d, t in zip(drafted, target_choices) if d == t]
     emitted = [*kept, target_choices[_agreed(drafted, target_choices)]]
     return emitted[:emitted.index(eos) + 1] if eos in emitted else emitted
 
+
+_FORGETS_OWN = ("Yours forgets the target's own token: every round adds one, so even a round without an accepted"
+                " draft moves the text on.")
+_KEEPS_MATCHES = ("Yours keeps matches behind the first mismatch: their rows were computed after a word that is"
+                  " not in the text.")
 
 greedy_round = Exercise(
     title="A round with an end",
@@ -114,10 +128,10 @@ greedy_round = Exercise(
         Misconception(_round_past_the_end, "Yours writes on after the end of the sequence: an accepted"
                       " draft can be the end, and nothing comes after it, no bonus"
                       " either."),
-        Misconception(_drafts_alone, "Yours forgets the target's own token: every round adds one, so even a"
-                      " round without an accepted draft moves the text on."),
-        Misconception(_every_match, "Yours keeps matches behind the first mismatch: their rows were computed"
-                      " after a word that is not in the text."),
+        Misconception(_drafts_alone, _FORGETS_OWN),
+        Misconception(_drafts_alone_past_the_end, f"{_FORGETS_OWN} It also writes on after eos."),
+        Misconception(_every_match, _KEEPS_MATCHES),
+        Misconception(_every_match_past_the_end, f"{_KEEPS_MATCHES} It also writes on after eos."),
     ),
 )
 
@@ -128,6 +142,10 @@ def _cache_lengths(context, k, accepted):
 
 def _draft_as_long_as_target(context, k, accepted):
     return context + accepted, context + accepted
+
+
+def _swapped(context, k, accepted):
+    return _cache_lengths(context, k, accepted)[::-1]
 
 
 def _own_token_cached(context, k, accepted):
@@ -159,6 +177,7 @@ cache_lengths_after = Exercise(
     misconceptions=(
         Misconception(_draft_as_long_as_target, "After a full accept the draft's cache lacks one token: the"
                       " draft proposed its last word but never read it."),
+        Misconception(_swapped, "Right lengths, wrong order: the target's cache comes first."),
         Misconception(_own_token_cached, "Yours counts the target's own token: it came out of the pass"
                       " and has not gone into one yet."),
         Misconception(_not_rolled_back, "Yours keeps the entries of rejected and discarded drafts: the next"

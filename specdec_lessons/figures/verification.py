@@ -136,7 +136,7 @@ def caches(context, drafted, choices):
         _entry(ax, x, 0, word, n, cut, "correction" if accepted < k else "bonus")
     for y, entries in ((1, n + k), (2, held)):
         for x, word in enumerate([*context, *drafted][:entries]):
-            _entry(ax, x, y, word, n, cut, "discarded")
+            _entry(ax, x, y, word, n, cut, "rejected" if x == cut else "discarded")
     for x in range(held, cut):
         ax.add_patch(_box(x, 2, facecolor="white", linestyle="--", edgecolor=style.INK))
         ax.text(x + 0.5, 2, "lacking", ha="center", fontsize=8.5, va="center", style="italic")
@@ -178,7 +178,7 @@ def _box(x, y, **look):
 def _size(text):
     if not any(letter.isalnum() for letter in text):
         return 12
-    return 9.5 if len(text) <= 7 else 8
+    return 9.5 if len(text) <= 7 else 8 if len(text) <= 9 else 7
 
 
 @style.styled
