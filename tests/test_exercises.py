@@ -195,6 +195,8 @@ def test_hostile_answers_to_a_question_for_words(label):
     (lambda x: ..., None, "○ Double: not attempted yet."),
     (lambda x: None, None, "not attempted yet"),
     (raises(NotImplementedError()), None, "not attempted yet"),
+    (lambda x: print(end=""), False, "for x = 1 yours gives nothing back. Is a return missing?"),
+    (lambda x: max(0, np.array([x, x])), False, "np.maximum"),
     (lambda x: x * x, False, "✗ Double: for x = 1 yours gives 1, expected 2. That is the square."),
     (lambda x: x + 1, False, "✗ Double: for x = 3 yours gives 4, expected 6."),  # the first input that differs
     (lambda x: 2 * x + 1e-8, False, "yours gives 2.00000001, expected 2."),  # not "gives 2, expected 2"

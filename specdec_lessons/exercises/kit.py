@@ -4,6 +4,7 @@ An :class:`Exercise` compares a learner's function with a reference on inputs th
 large, and answers a wrong one with the first input on which it differs. It never raises.
 """
 
+import dis
 import inspect
 from collections.abc import Callable
 from copy import deepcopy
@@ -77,9 +78,11 @@ class Exercise:
             except NotImplementedError:
                 return Verdict(None, f"{self.title}: not attempted yet.")
             except Exception as error:
-                return Verdict(False, f"{self.title}: for {given} yours stops with {type(error).__name__}: {error}.")
-            if got is None or got is Ellipsis:
+                return Verdict(False, f"{self.title}: for {given} yours stops with {_told(error)}")
+            if got is Ellipsis or got is None and _is_blank(answer):
                 return Verdict(None, f"{self.title}: not attempted yet.")
+            if got is None:
+                return Verdict(False, f"{self.title}: for {given} yours gives nothing back. Is a return missing?")
             if not same(got, expected, self.tolerance):
                 digits = 6 if show(got) != show(expected) else 15
                 message = (f"{self.title}: for {given} yours gives {show(got, digits)}, "
@@ -106,6 +109,22 @@ class Exercise:
     def solution(self):
         """Print one solution."""
         print(self.solution_code)
+
+
+def _is_blank(answer):
+    """Whether a function computes nothing at all, like a stub: it only returns a constant."""
+    code = getattr(answer, "__code__", None)
+    return code is not None and {step.opname for step in dis.get_instructions(code)} <= _JUST_RETURN
+
+
+_JUST_RETURN = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+
+
+def _told(error):
+    told = f"{type(error).__name__}: {error}."
+    if "truth value of an array" in str(error):
+        told += " On arrays, numpy's own functions work entry by entry: np.maximum, np.minimum, np.where."
+    return told
 
 
 _FAILED = object()

@@ -48,6 +48,10 @@ speedup = Exercise(
     misconceptions=(
         Misconception(lambda a, k, c: _tokens(a, k) / (k * c),
                       "You charge for the drafts alone. The target's own pass costs 1: together 1 + k c."),
+        Misconception(lambda a, k, c: _tokens(a, k),
+                      "That is E, what a pass yields. Divide by what it costs: the target's pass and k drafts."),
+        Misconception(lambda a, k, c: _tokens(a, k) / (1 + c),
+                      "You pay for one draft step; there are k of them, one after the other."),
         Misconception(lambda a, k, c: (a * k + 1) / (1 + k * c),
                       "a·k + 1 counts drafts behind a rejection as if they survived: E = 1 + a + … + a^k."),
         Misconception(lambda a, k, c: _tokens(a, k - 1) / (1 + k * c),
@@ -71,6 +75,8 @@ best_k = Exercise(
     solution_code="def best_k(a, c, k_max):\n"
                   "    return max(range(k_max + 1), key=lambda k: formulas.speedup(a, k, c))",
     misconceptions=(
+        Misconception(lambda a, c, k_max: _speedup(a, _best_k(a, c, k_max), c),
+                      "That is the largest speedup; asked is the k at which it is reached."),
         Misconception(lambda a, c, k_max: _best_k(a, c, k_max) + 1,
                       "That is k + 1, the number of positions the target scores. The draft length is k."),
         Misconception(lambda a, c, k_max: 1 + _argmax([_speedup(a, k, c) for k in range(1, k_max + 1)]),
