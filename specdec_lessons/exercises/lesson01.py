@@ -14,7 +14,8 @@ step_seconds = Exercise(
         " is bound by memory. Each weight is stored in `bits` bits, the bandwidth is in bytes a second."),
     stub="def step_seconds(parameters, bits, bandwidth):\n    ...  # your code",
     reference=_step_seconds,
-    cases=((6, 16, 4), (10, 8, 4), (10, 4, 1), (7e9, 16, 2.0e12), (7e9, 4, 2.0e12), (70e9, 8, 3.35e12)),
+    cases=((6, 16, 4), (10, 8, 4), (3, 4, 1), (10, 4, 1), (7e9, 16, 2.0e12), (7e9, 4, 2.0e12),
+           (70e9, 8, 3.35e12)),
     hints=(
         "Every weight is read once. How many bytes are all of them together?",
         "8 bits are one byte, so 16 bits are 2 bytes and 4 bits are half a byte.",
@@ -27,6 +28,9 @@ step_seconds = Exercise(
         Misconception(
             lambda parameters, bits, bandwidth: parameters * bits / bandwidth,
             "You counted bits, and the bandwidth counts bytes: 8 bits are one byte."),
+        Misconception(
+            lambda parameters, bits, bandwidth: parameters * bits / 8 / bandwidth * 1e3,
+            "Those are milliseconds; asked are seconds."),
         Misconception(
             lambda parameters, bits, bandwidth: parameters * 2 / bandwidth,
             "You took 2 bytes for every weight; that is 16 bits. Other widths read less or more."),
@@ -66,6 +70,10 @@ pass_intensity = Exercise(
         "    flops = 2 * parameters * positions\n"
         "    return flops / (parameters * bytes_per_value)"),
     misconceptions=(
+        Misconception(
+            lambda parameters, positions, bytes_per_value: positions,
+            "True for values of two bytes, as in the lesson. With fewer bytes to read the intensity"
+            " is higher."),
         Misconception(
             lambda parameters, positions, bytes_per_value: positions / bytes_per_value,
             "Half of it: a weight costs two FLOPs for each position, a multiplication and an addition."),
@@ -118,6 +126,10 @@ tokens_per_second = Exercise(
             lambda parameters, batch, bandwidth, flops:
                 1 / max(2 * parameters / bandwidth, 2 * parameters * batch / flops),
             "That is what one sequence sees. A step gives a token to each of the batch."),
+        Misconception(
+            lambda parameters, batch, bandwidth, flops: bandwidth / (2 * parameters),
+            "Bandwidth over bytes is what one sequence gets while a step is bound by memory."
+            " Count the tokens of the whole batch, and the time that the arithmetic takes."),
         Misconception(
             lambda parameters, batch, bandwidth, flops: batch * bandwidth / (2 * parameters),
             "You left the arithmetic out, so your throughput grows with the batch for ever."),
