@@ -16,12 +16,14 @@ LESSONS = [importlib.import_module(f"specdec_lessons.exercises.{module.name}")
            for module in pkgutil.iter_modules(exercises.__path__) if module.name.startswith("lesson")]
 EXERCISES = {f"{lesson.__name__.rpartition('.')[2]}.{name}": value
              for lesson in LESSONS for name, value in vars(lesson).items() if isinstance(value, Exercise)}
-MISCONCEPTIONS = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.misconceptions))]
+MISCONCEPTIONS = [(name, i) for name, exercise in EXERCISES.items()
+                   for i in range(len(exercise.misconceptions))]
 
 
 def imports(lesson):
     """The names that the lesson's notebook imports, which are all that a solution may use."""
-    (notebook,) = Path(__file__).parents[1].joinpath("notebooks").glob(f"{lesson.removeprefix('lesson')}_*.ipynb")
+    (notebook,) = Path(__file__).parents[1].joinpath(
+        "notebooks").glob(f"{lesson.removeprefix('lesson')}_*.ipynb")
     names = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -200,7 +202,7 @@ def test_hostile_answers_to_a_question_for_words(label):
     (lambda x: x * x, False, "✗ Double: for x = 1 yours gives 1, expected 2. That is the square."),
     (lambda x: x + 1, False, "✗ Double: for x = 3 yours gives 4, expected 6."),  # the first input that differs
     (lambda x: 2 * x + 1e-8, False, "yours gives 2.00000001, expected 2."),  # not "gives 2, expected 2"
-    (lambda x: [2 * x], False, "yours gives [2], expected 2."),
+    (lambda x: [2 * x], False, "yours gives [2], expected 2. One number is wanted, not a list."),
     (lambda x: np.array(1.0), False, "yours gives 1, expected 2."),
     (lambda x: str(2 * x), False, "yours gives '2.0', expected 2."),
     (lambda x: float("nan"), False, "yours gives nan, expected 2."),

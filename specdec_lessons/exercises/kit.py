@@ -87,7 +87,7 @@ class Exercise:
                 digits = 6 if show(got) != show(expected) else 15
                 message = (f"{self.title}: for {given} yours gives {show(got, digits)}, "
                            f"expected {show(expected, digits)}.")
-                return Verdict(False, " ".join([message, *self._recognise(answer)]))
+                return Verdict(False, " ".join([message, *_shape_wanted(got, expected), *self._recognise(answer)]))
         return Verdict(True, f"{self.title}: right on all {len(self.cases)} inputs.")
 
     def _recognise(self, answer):
@@ -109,6 +109,17 @@ class Exercise:
     def solution(self):
         """Print one solution."""
         print(self.solution_code)
+
+
+def _shape_wanted(got, expected):
+    """A remark where a list was given for a number, or the other way round."""
+    try:
+        given, wanted = np.ndim(got), np.ndim(expected)
+    except Exception:
+        return []
+    if given and not wanted:
+        return ["One number is wanted, not a list."]
+    return ["A list is wanted, not one number."] if wanted and not given and not isinstance(got, str) else []
 
 
 def _is_blank(answer):
@@ -177,4 +188,4 @@ def compare_guess(guess, truth, unit="", digits=2):
     """
     unit = f" {unit}" if unit else ""
     opening = "No guess yet" if guess is None else f"You guessed {guess}{unit}"
-    return f"{opening}; it is {round(float(truth), digits):g}{unit}."
+    return f"{opening}; it is {round(float(truth), digits):,.12g}{unit}."
