@@ -32,7 +32,7 @@ def roofline(hardware, points=None):
     ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(floor, hardware.flops * 8),
            xlabel="arithmetic intensity (FLOP per byte read)", ylabel="attainable (TFLOP/s)",
            title=f"{hardware.name}: {_large(hardware.flops)}FLOP/s, {_large(hardware.bandwidth)}B/s")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:,g}"))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
     ax.grid(which="major")
     ax.text(corner * 1.12, floor * 1.25, f"ridge: {_short(corner)} FLOP/byte", va="bottom", color=style.MUTED)
@@ -106,7 +106,7 @@ def roofline_in_steps(hardware):
         ax.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), ylim=(roof[0], hardware.flops * 30))
         ax.set_title(title, fontsize=10)
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:g}"))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e12:,g}"))
         ax.minorticks_off()
         ax.grid(which="major")
     axes[0].set_ylabel("TFLOP/s")
@@ -248,7 +248,7 @@ def kv_against_weights(model, batches=(1, 8, 64), max_context=131072, hardware=N
         sizes = cost.kv_cache_bytes(model, contexts, batch) / 1e9
         ax.plot(contexts, sizes, color=style.MEMORY, alpha=shade)
         ax.annotate(f"batch {batch}", (contexts[-1], sizes[-1]), textcoords="offset points", xytext=(6, 0),
-                    va="center", fontsize=9.5, annotation_clip=False)
+                    va="center", fontsize=9.5, color=style.MEMORY, annotation_clip=False)
         even = cost.even_context(model, batch)
         if contexts[0] <= even <= max_context:
             ax.plot(even, weights / 1e9, "o", markersize=8, color=style.INK, markeredgecolor="white",
@@ -267,7 +267,7 @@ def kv_against_weights(model, batches=(1, 8, 64), max_context=131072, hardware=N
     ax.legend(loc="lower right", facecolor="white", framealpha=1.0, frameon=True, edgecolor="none")
     ax.set_xticks(2.0 ** np.arange(7, np.log2(max_context) + 0.01, 2))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
     ax.grid(which="major")
     even = ", ".join(f"{cost.even_context(model, batch):,.0f} positions (batch {batch})" for batch in batches)
     return style.describe(fig, (
