@@ -65,7 +65,7 @@ def single_positive(name, value):
 
 
 def count(name, value, at_least=0):
-    """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts as 4, True does not as 1)."""
+    """Whole numbers of at least ``at_least``, of any shape, as int64 (4.0 counts, True does not)."""
     array = numbers(name, value, "a whole number or an array of whole numbers", kinds="iuf")
     whole = np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)
     _require(name, array, whole & (array < 2**53), f"be a whole number of at least {at_least}")

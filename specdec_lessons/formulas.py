@@ -101,7 +101,8 @@ def best_draft_length(a, c, k_max=64, verify_cost=1.0):
     k_max = _checks.single_count("k_max", k_max)
     v = _checks.positive("verify_cost", verify_cost)
     if v.ndim not in (0, 1) or (v.ndim == 1 and v.size != k_max + 1):
-        raise ValueError(f"verify_cost must be one number or k_max + 1 = {k_max + 1} of them, got shape {v.shape}")
+        raise ValueError(f"verify_cost must be one number or k_max + 1 = {k_max + 1} of them, "
+                         f"got shape {v.shape}")
     v = np.broadcast_to(v, k_max + 1)
 
     best = np.zeros(a.shape, dtype=np.int64)

@@ -41,7 +41,8 @@ class ToyModel:
             self.vocabulary = tuple(vocabulary)
             distinct = set(self.vocabulary)
         except TypeError:
-            raise ValueError(f"vocabulary must be a sequence of tokens, got {_checks.short(vocabulary)}") from None
+            raise ValueError(
+                f"vocabulary must be a sequence of tokens, got {_checks.short(vocabulary)}") from None
         if not distinct or len(distinct) != len(self.vocabulary):
             raise ValueError("vocabulary must hold at least one token and none twice, got "
                              f"{_checks.short(self.vocabulary)}")

@@ -97,7 +97,7 @@ def _tokens_at(uniforms, p):
 
 
 def _edges_passed(edges, uniforms):
-    """``searchsorted(edges, uniforms, "right")``, faster for many uniforms: a table of equal bins guesses first."""
+    """``searchsorted(edges, uniforms, "right")``, faster for many: a table of equal bins guesses first."""
     bins = 1 << (8 * edges.size).bit_length()  # a power of two, so that the left ends of the bins are exact
     if uniforms.size < bins:
         return np.searchsorted(edges, uniforms, side="right")

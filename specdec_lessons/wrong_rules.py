@@ -15,7 +15,7 @@ def _judge(token, p, q, coin, accepted):
 
 
 def _round(drafted, draft_rows, target_rows, rng, accepts, replace, throw=None):
-    """``decoding.verify`` with holes: when a draft is accepted, what replaces a rejected one, how to throw a coin."""
+    """``decoding.verify`` with holes: when to accept, what replaces a rejected draft, how to throw a coin."""
     judged = []
     for token, q, p in zip(drafted, draft_rows, target_rows):
         coin = (throw or rng.random)()

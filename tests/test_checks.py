@@ -8,7 +8,8 @@ import pytest
 
 from specdec_lessons import _checks
 
-NO_NUMBERS = ["x", "0.5", b"0.5", None, [None], ["a"], 1j, np.array([1j]), 10**400, [[1], [1, 2]], {}, {1}, object(), len]
+NO_NUMBERS = ["x", "0.5", b"0.5", None, [None], ["a"], 1j, np.array([1j]), 10**400,
+              [[1], [1, 2]], {}, {1}, object(), len]
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:20])

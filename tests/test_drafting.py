@@ -42,8 +42,9 @@ def test_a_policy_sees_the_past_and_the_drafts_of_this_round():
         assert len(drafted) == rows and trace.rounds[past].drafted[:len(drafted)] == drafted
 
 
-@pytest.mark.parametrize("k, shown", [(-1, "-1"), (2.5, "2.5"), ("4", "'4'"), (None, "None"), (float("nan"), "nan"),
-                                      (np.inf, "inf"), (drafting.Fixed, "class"), ([4], "shape (1,)"), (True, "True"), (1e17, "1e+17")])
+@pytest.mark.parametrize("k, shown", [
+    (-1, "-1"), (2.5, "2.5"), ("4", "'4'"), (None, "None"), (float("nan"), "nan"), (np.inf, "inf"),
+    (drafting.Fixed, "class"), ([4], "shape (1,)"), (True, "True"), (1e17, "1e+17")])
 def test_bad_draft_lengths(k, shown):
     for call in (drafting.as_policy, drafting.Fixed, lambda k: speculative_decode(PAIR, PAIR, [0], 3, k=k)):
         with pytest.raises(ValueError, match="^k must be a .*whole number") as error:

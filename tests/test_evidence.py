@@ -19,7 +19,8 @@ COIN = TableModel("ht", [0.25, 0.75])
 # -- acceptance_estimate ----------------------------------------------------------------------------
 
 def hand_trace(*rounds):
-    return Trace(tuple(Round(tuple(range(drafted)), accepted, (), last) for drafted, accepted, last in rounds))
+    return Trace(tuple(Round(tuple(range(drafted)), accepted, (), last)
+                       for drafted, accepted, last in rounds))
 
 
 @pytest.mark.parametrize("rounds, accepted, judged", [
@@ -121,7 +122,8 @@ def test_the_enumeration_is_told_apart_from_a_decoder_that_is_slightly_off():
 
 
 @pytest.mark.parametrize("below", [
-    lambda u, edge: u < edge, lambda u, edge: edge > u, lambda u, edge: not u >= edge, lambda u, edge: not edge <= u,
+    lambda u, edge: u < edge, lambda u, edge: edge > u, lambda u, edge: not u >= edge,
+    lambda u, edge: not edge <= u,
     lambda u, edge: u < np.float64(edge), lambda u, edge: bool(np.float64(edge) > u),
     lambda u, edge: u <= edge, lambda u, edge: not u > edge, lambda u, edge: 0 <= u < edge < 1])
 def test_every_way_to_compare_gives_the_same_law(below):
@@ -134,7 +136,8 @@ def test_one_number_compared_twice_keeps_what_is_known_of_it():
         u = rng.random()
         return int(u < 0.5), int(u < 0.25), int(u < 0.75)
 
-    assert evidence.sequence_law(decoder) == {(1, 1, 1): 0.25, (1, 0, 1): 0.25, (0, 0, 1): 0.25, (0, 0, 0): 0.25}
+    assert evidence.sequence_law(decoder) == dict.fromkeys(
+        [(1, 1, 1), (1, 0, 1), (0, 0, 1), (0, 0, 0)], 0.25)
 
 
 def test_vectorised_draws_cannot_be_enumerated():
@@ -223,15 +226,19 @@ SOME = hand_trace((2, 1, "correction"))
     (lambda: evidence.from_counters("260", 208, 52, 5), "drafted must be a whole number"),
     (lambda: evidence.from_counters([260], 208, 52, 5), "drafted must be a single whole number"),
     (lambda: evidence.simulate_rounds(1.1, 4, 10, RNG), "a must lie in [0, 1], got 1.1"),
-    (lambda: evidence.simulate_rounds([0.5] * 3, 4, 10, RNG), "a must be one rate or n_rounds = 10 of them, got shape (3,)"),
+    (lambda: evidence.simulate_rounds([0.5] * 3, 4, 10, RNG),
+     "a must be one rate or n_rounds = 10 of them, got shape (3,)"),
     (lambda: evidence.simulate_rounds(0.5, [4], 10, RNG), "k must be a single whole number"),
-    (lambda: evidence.simulate_rounds(0.5, 4, -1, RNG), "n_rounds must be a whole number of at least 0, got -1"),
+    (lambda: evidence.simulate_rounds(0.5, 4, -1, RNG),
+     "n_rounds must be a whole number of at least 0, got -1"),
     (lambda: evidence.simulate_rounds(0.5, 4, 1e6 + 0.5, RNG), "n_rounds must be a whole number"),
     (lambda: evidence.simulate_rounds(0.5, 4, 10, 42), "rng must be a numpy.random.Generator, got 42"),
     (lambda: evidence.simulate_rounds(0.5, 4, 10, None), "rng must be a numpy.random.Generator, got None"),
-    (lambda: evidence.rates_called_acceptance([1, 7], 4), "numbers from 1 to k + 1 = 5, one a round, got [1, 7]"),
+    (lambda: evidence.rates_called_acceptance([1, 7], 4),
+     "numbers from 1 to k + 1 = 5, one a round, got [1, 7]"),
     (lambda: evidence.rates_called_acceptance([], 4), "one a round, got []"),
-    (lambda: evidence.rates_called_acceptance([0, 1], 4), "tokens_per_round must be a whole number of at least 1, got 0"),
+    (lambda: evidence.rates_called_acceptance([0, 1], 4),
+     "tokens_per_round must be a whole number of at least 1, got 0"),
     (lambda: evidence.rates_called_acceptance([1], 0), "k must be a whole number of at least 1, got 0"),
     (lambda: evidence.rates_called_acceptance(3, 4), "one a round, got 3"),
     (lambda: evidence.sequence_law(3), "decoder must be a function"),
@@ -242,14 +249,19 @@ SOME = hand_trace((2, 1, "correction"))
     (lambda: evidence.chain_rule_law(COIN, [], 1.5), "n_tokens must be a whole number"),
     (lambda: evidence.chain_rule_law(COIN, [], 2, -1), "temperature must be finite and at least 0, got -1"),
     (lambda: evidence.rule_law([0.5, 0.6], [0.5, 0.5]), "p must sum to 1, got a sum of 1.1"),
-    (lambda: evidence.rule_law([0.5, 0.5], [0.5, 0.5], "no residual"), "rule must be decoding.verify or one of wrong_rules"),
-    (lambda: evidence.joint_chi_square([], {(0,): 1.0}), "observed must hold at least one observation, got none"),
-    (lambda: evidence.joint_chi_square([0, 1], {(0,): 1.0}), "observed must hold tuples of tokens, got [0, 1]"),
+    (lambda: evidence.rule_law([0.5, 0.5], [0.5, 0.5], "no residual"),
+     "rule must be decoding.verify or one of wrong_rules"),
+    (lambda: evidence.joint_chi_square([], {(0,): 1.0}),
+     "observed must hold at least one observation, got none"),
+    (lambda: evidence.joint_chi_square([0, 1], {(0,): 1.0}),
+     "observed must hold tuples of tokens, got [0, 1]"),
     (lambda: evidence.joint_chi_square(None, {(0,): 1.0}), "observed must hold tuples of tokens, got None"),
     (lambda: evidence.joint_chi_square([(0,)], {(0,): 0.9}), "law must sum to 1, got a sum of 0.9"),
     (lambda: evidence.joint_chi_square([(0,)], {(0,): float("nan")}), "law must sum to 1, got a sum of nan"),
-    (lambda: evidence.joint_chi_square([(0,)], [0.5, 0.5]), "law must be a dict from tuples to probabilities"),
-    (lambda: evidence.joint_chi_square([(0,)], {(0,): 1.0}, -1), "least_expected must be finite and at least 0, got -1"),
+    (lambda: evidence.joint_chi_square([(0,)], [0.5, 0.5]),
+     "law must be a dict from tuples to probabilities"),
+    (lambda: evidence.joint_chi_square([(0,)], {(0,): 1.0}, -1),
+     "least_expected must be finite and at least 0, got -1"),
 ])
 def test_bad_input_is_named_and_shown(call, says):
     with pytest.raises(ValueError) as error:

@@ -1,4 +1,4 @@
-"""Every exercise of every lesson: the stub stops nothing, the solution passes, each misconception is recognised."""
+"""Every exercise of every lesson: the stub stops nothing, the solution passes, wrong ideas are recognised."""
 
 import importlib
 import json
@@ -17,13 +17,13 @@ LESSONS = [importlib.import_module(f"specdec_lessons.exercises.{module.name}")
 EXERCISES = {f"{lesson.__name__.rpartition('.')[2]}.{name}": value
              for lesson in LESSONS for name, value in vars(lesson).items() if isinstance(value, Exercise)}
 MISCONCEPTIONS = [(name, i) for name, exercise in EXERCISES.items()
-                   for i in range(len(exercise.misconceptions))]
+                  for i in range(len(exercise.misconceptions))]
 
 
 def imports(lesson):
     """The names that the lesson's notebook imports, which are all that a solution may use."""
-    (notebook,) = Path(__file__).parents[1].joinpath(
-        "notebooks").glob(f"{lesson.removeprefix('lesson')}_*.ipynb")
+    notebooks = Path(__file__).parents[1] / "notebooks"
+    (notebook,) = notebooks.glob(f"{lesson.removeprefix('lesson')}_*.ipynb")
     names = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -200,7 +200,7 @@ def test_hostile_answers_to_a_question_for_words(label):
     (lambda x: print(end=""), False, "for x = 1 yours gives nothing back. Is a return missing?"),
     (lambda x: max(0, np.array([x, x])), False, "np.maximum"),
     (lambda x: x * x, False, "✗ Double: for x = 1 yours gives 1, expected 2. That is the square."),
-    (lambda x: x + 1, False, "✗ Double: for x = 3 yours gives 4, expected 6."),  # the first input that differs
+    (lambda x: x + 1, False, "✗ Double: for x = 3 yours gives 4, expected 6."),  # the first that differs
     (lambda x: 2 * x + 1e-8, False, "yours gives 2.00000001, expected 2."),  # not "gives 2, expected 2"
     (lambda x: [2 * x], False, "yours gives [2], expected 2. One number is wanted, not a list."),
     (lambda x: np.array(1.0), False, "yours gives 1, expected 2."),
@@ -246,8 +246,9 @@ def test_nan_is_right_where_nan_is_expected():
 
 
 @pytest.mark.parametrize("value, shown", [
-    (0.1 + 0.2, "0.3"), (np.float64(0.5), "0.5"), (np.int64(3), "3"), (np.bool_(True), "True"), (True, "True"),
-    ([1, 2.0, (3, np.float32(0.25))], "[1, 2, [3, 0.25]]"), (np.eye(2), "[[1, 0], [0, 1]]"), (np.array(0.5), "0.5"),
+    (0.1 + 0.2, "0.3"), (np.float64(0.5), "0.5"), (np.int64(3), "3"), (np.bool_(True), "True"),
+    (True, "True"), ([1, 2.0, (3, np.float32(0.25))], "[1, 2, [3, 0.25]]"),
+    (np.eye(2), "[[1, 0], [0, 1]]"), (np.array(0.5), "0.5"),
     ("text", "'text'"), (None, "None"), (np.complex128(1j), "1j"), ([[1], [1, 2]], "[[1], [1, 2]]")])
 def test_values_are_shown_as_a_learner_would_write_them(value, shown):
     assert kit.show(value) == shown

@@ -49,8 +49,8 @@ def test_lists_and_arrays_are_contexts_too(name, model, kind):
 
 
 @pytest.mark.parametrize("name, model", some_models().items())
-@pytest.mark.parametrize("context", ["the old", 3, None, [[0, 1]], [4], [-1], [0.5], [None], np.zeros((1, 2), int)],
-                         ids=repr)
+@pytest.mark.parametrize("context", [
+    "the old", 3, None, [[0, 1]], [4], [-1], [0.5], [None], np.zeros((1, 2), int)], ids=repr)
 def test_what_is_no_context_is_refused(name, model, context):
     with pytest.raises(ValueError, match="^context must "):
         model.next_probs(context)
@@ -90,14 +90,15 @@ TEXT = "a b a b a c a b c c"  # after a: b 3, c 1; after b: a 2, c 1; after c: a
 ])
 def test_bigrams_against_hand_counts(context, counts):
     model = NgramModel.from_text(TEXT, order=1, smoothing=0)
-    assert np.allclose(model.next_probs(models.encode(model, context)), np.divide(counts, sum(counts)), rtol=1e-15)
+    probs = model.next_probs(models.encode(model, context))
+    assert np.allclose(probs, np.divide(counts, sum(counts)), rtol=1e-15)
 
 
 def test_trigrams_against_hand_counts():
     """Of the pairs, a b is followed by a, a, c; b a by b, c; c a by b; b c by c."""
     model = NgramModel.from_text(TEXT, order=2, smoothing=0)
     for context, right in (("a b", (2 / 3, 0, 1 / 3)), ("b a", (0, 1 / 2, 1 / 2)), ("c a", (0, 1, 0)),
-                           ("b c", (0, 0, 1)), ("c c", (1 / 2, 0, 1 / 2))):  # c c only ends the text: back to c
+                           ("b c", (0, 0, 1)), ("c c", (1 / 2, 0, 1 / 2))):  # c c ends the text: back to c
         assert np.allclose(model.next_probs(models.encode(model, context)), right, rtol=1e-15), context
 
 

@@ -55,7 +55,7 @@ def pairs(draw):
 
 
 def careful(p):
-    """The distribution that an array stands for, in extended precision: divided by its correctly rounded sum."""
+    """The distribution that an array stands for, in extended precision, divided by its exact sum."""
     return p.astype(np.longdouble) / math.fsum(p)
 
 
@@ -111,7 +111,8 @@ def test_accept_ratios_are_nan_exactly_where_nothing_can_be_drafted(pair):
     assert np.all((seen >= 0) & (seen <= 1))
     assert np.all(ratios[(q > 0) & (p == 0)] == 0)
     normal = q > 1e-290  # below, a float has few digits
-    assert np.allclose(ratios[normal], np.minimum(1, careful(p)[normal] / careful(q)[normal]).astype(float), atol=1e-12)
+    right = np.minimum(1, careful(p)[normal] / careful(q)[normal]).astype(float)
+    assert np.allclose(ratios[normal], right, atol=1e-12)
 
 
 @given(pairs(), st.integers(0, 2**32))
@@ -150,7 +151,8 @@ def test_token_coin_and_replacement_are_three_numbers():
         assert rejection.draw(p, q, Scripted(0.1, 0.9, last)) == (token, False)
 
 
-@pytest.mark.parametrize("size, shape", [(5, (5,)), (0, (0,)), ((2, 3), (2, 3)), ((), ()), (np.int64(4), (4,))])
+@pytest.mark.parametrize("size, shape", [
+    (5, (5,)), (0, (0,)), ((2, 3), (2, 3)), ((), ()), (np.int64(4), (4,))])
 def test_draw_has_the_shape_asked_for(size, shape):
     tokens, accepted = rejection.draw([0.6, 0.4], [0.8, 0.2], np.random.default_rng(0), size)
     assert tokens.shape == accepted.shape == shape
@@ -272,7 +274,8 @@ HALF = [0.5, 0.5]
 
 
 @pytest.mark.parametrize("function", [
-    rejection.acceptance_probability, rejection.accept_ratios, rejection.residual, rejection.output_distribution,
+    rejection.acceptance_probability, rejection.accept_ratios, rejection.residual,
+    rejection.output_distribution,
     lambda p, q: rejection.draw(p, q, np.random.default_rng(0))])
 @pytest.mark.parametrize("p, q, says", [
     ([0.6, 0.6], HALF, "p must sum to 1, got a sum of 1.2"),

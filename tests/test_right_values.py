@@ -127,7 +127,7 @@ EOS = 2
 
 
 def cycle(*tokens):
-    """A model over four tokens that surely says the given ones, one after another, from an empty prompt on."""
+    """A model over four tokens that surely says the given ones, one after another."""
     table = np.eye(4)
     start = np.eye(4)[tokens[0]]
     for one, following in zip(tokens, tokens[1:]):
@@ -143,7 +143,8 @@ def test_the_end_of_sequence_inside_a_draft(temperature):
     trace = speculative_decode(model, model, [], 10, k=len(drafted), eos=EOS, temperature=temperature)
     (only,) = trace.rounds
     assert only.drafted == drafted
-    assert trace.tokens == only.emitted == tuple(EOS if token == "EOS" else token for token in entry["emitted"])
+    emitted = tuple(EOS if token == "EOS" else token for token in entry["emitted"])
+    assert trace.tokens == only.emitted == emitted
     assert only.accepted == entry["accepted"]
     assert (only.last == "bonus") is entry["bonus"] and only.last == "stopped"
 
@@ -208,7 +209,8 @@ def test_the_rates_that_are_all_called_acceptance():
     passes = 5**k  # then every frequency of the law is a whole number
     counts = [int(passes * a**i * (1 - a)) for i in range(k)] + [int(passes * a**k)]
     rates = evidence.rates_called_acceptance(np.repeat(np.arange(1, k + 2), counts), k)
-    for name, key in (("accepted / drafted", "accepted_over_drafted"), ("accepted / judged", "accepted_over_judged"),
+    for name, key in (("accepted / drafted", "accepted_over_drafted"),
+                      ("accepted / judged", "accepted_over_judged"),
                       ("tokens per pass", "tokens_per_pass"), ("accepted per pass", "accepted_per_pass"),
                       ("survival at position 5", "survival_at_position_5")):
         assert near(rates[name], entry[key]), name
@@ -220,7 +222,8 @@ def test_an_engine_log_read_wrongly():
     assert read.tokens_per_pass == entry["tokens_per_pass"]
     assert near(read.a, entry["a_that_gives_it"])
     assert read.per_draft_rate == 0.8
-    assert near(formulas.expected_tokens(read.per_draft_rate, entry["k"]), entry["E_if_80_percent_is_taken_for_a"])
+    misread = formulas.expected_tokens(read.per_draft_rate, entry["k"])
+    assert near(misread, entry["E_if_80_percent_is_taken_for_a"])
 
 
 # -- independence -----------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def test_every_rule_speaks_the_language_of_verify(name):
         if name == "accept after a rejection":
             assert len(judged) == 3 and len(emitted) == 4
         else:
-            assert all(one.accepted for one in judged[:-1]) and len(emitted) == sum(o.accepted for o in judged) + 1
+            assert all(one.accepted for one in judged[:-1])
+            assert len(emitted) == sum(one.accepted for one in judged) + 1
         if name == "one coin for all positions":
             assert len({one.coin for one in judged}) == 1
         if name == "accept only if q ≤ p":
