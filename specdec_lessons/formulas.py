@@ -84,10 +84,10 @@ def speedup(a, k, c, verify_cost=1.0):
 def best_draft_length(a, c, k_max=64, verify_cost=1.0):
     """The draft length in 0..k_max with the largest speedup; ties go to the smaller one.
 
-    0 means: do not speculate. ``verify_cost`` is one number, or a sequence v[0], …, v[k_max] where
-    v[k] is the cost of a pass over k + 1 positions in plain steps. ``a`` and ``c`` broadcast; the
-    result is an int, or an array of ints. A free draft (c = 0, constant v, a > 0) has no finite
-    best, so it gives k_max.
+    0 means: do not speculate, which is plain decoding at speedup 1. ``verify_cost`` is one number, the cost
+    of a pass with drafts in plain steps, or a sequence v[0], …, v[k_max] where v[k] is the cost of a pass
+    over k + 1 positions. ``a`` and ``c`` broadcast; the result is an int, or an array of ints. A free draft
+    (c = 0, v = 1, a > 0) has no finite best, so it gives k_max.
 
     With constant v the next draft pays exactly while a^(k+1) (v + k c) > c E(k): what it would add
     to the numerator against what it adds to the denominator.
@@ -96,6 +96,8 @@ def best_draft_length(a, c, k_max=64, verify_cost=1.0):
     6
     >>> best_draft_length([0.5, 0.7], 0.5)
     array([0, 1])
+    >>> best_draft_length(0.5, 0.1, verify_cost=3)
+    0
     """
     a, c = _checks.broadcast(a=_checks.probability("a", a), c=_checks.non_negative("c", c))
     k_max = _checks.single_count("k_max", k_max)
@@ -103,7 +105,7 @@ def best_draft_length(a, c, k_max=64, verify_cost=1.0):
     if v.ndim not in (0, 1) or (v.ndim == 1 and v.size != k_max + 1):
         raise ValueError(f"verify_cost must be one number or k_max + 1 = {k_max + 1} of them, "
                          f"got shape {v.shape}")
-    v = np.broadcast_to(v, k_max + 1)
+    v = v if v.ndim else np.where(np.arange(k_max + 1) == 0, 1.0, v)
 
     best = np.zeros(a.shape, dtype=np.int64)
     for k in range(1, k_max + 1):

@@ -143,6 +143,15 @@ def test_a_dear_verify_pass_with_one_price_for_every_length():
     assert formulas.best_draft_length(0.6, 0.05, k_max=8, verify_cost=[1] + [3] * 8) == 0
 
 
+@pytest.mark.parametrize("a, v, best", [
+    (0.6, 3, 0),  # E never reaches 2.5, and the pass alone costs 3: plain decoding is better
+    (0.8, 2, 10),  # (1 - .8^11) / .2 / (2 + 10 * .05) = 1.828, its neighbours give 1.822 and 1.826
+])
+def test_one_verify_cost_is_that_of_a_pass_with_drafts(a, v, best):
+    assert formulas.best_draft_length(a, 0.05, verify_cost=v) == best
+    assert best_by_brute_force(Fraction(a), Fraction(0.05), 64, [1] + [v] * 64) == best
+
+
 @pytest.mark.parametrize("a, k_max, best", [
     (0.8, 64, 64), (0.5, 2000, 2000), (1e-3, 200, 200), (1e-200, 5, 5),
     (1.0, 64, 64), (0.0, 64, 0), (0.8, 0, 0)])
