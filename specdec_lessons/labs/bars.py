@@ -117,11 +117,15 @@ def _bar(name, agreed, rest, part, top, drawn=None):
     )
     return (
         f'<div class="sdl-bar"><div class="sdl-part sdl-p-{part}" style="height:{100 * rest / top:.2f}%">'
-        f"{STATES[state].sign if rest / top > 0.07 else ''}</div>"
+        f"{_sign(state) if rest / top > 0.09 else ''}</div>"
         f'<div class="sdl-part sdl-p-agreed" style="height:{100 * agreed / top:.2f}%">'
-        f"{STATES['accepted'].sign if agreed / top > 0.07 else ''}</div>{mark}"
+        f"{_sign('accepted') if agreed / top > 0.09 else ''}</div>{mark}"
         f'<span class="sdl-barname">{name}</span></div>'
     )
+
+
+def _sign(state):
+    return f"<b>{STATES[state].sign}</b>"
 
 
 def _spoken(here, word, i):
@@ -133,7 +137,7 @@ def _spoken(here, word, i):
 
 def _key(shares):
     entries = "".join(
-        f'<li><i class="sdl-p-{part}" aria-hidden="true">{STATES[state].sign}</i>{words}</li>'
+        f'<li><i class="sdl-p-{part}" aria-hidden="true">{_sign(state)}</i>{words}</li>'
         for part, (state, words) in PARTS.items()
     )
     drawn = "" if shares is None else '<li><i class="sdl-drawnkey" aria-hidden="true">━</i>share drawn</li>'

@@ -63,7 +63,14 @@ body[data-jp-theme-light="false"] .sdl {{
   white-space: nowrap; }}
 .sdl :focus-visible {{ outline: 2px solid var(--jp-brand-color1, #1976d2); outline-offset: 2px; }}
 
-.sdl .sdl-replay {{ font-size: 14px; display: flex; flex-direction: column; height: 244px; }}
+.sdl .sdl-typed {{ position: relative; }}
+.sdl .sdl-typed > .widget-label {{ position: absolute; width: 1px; height: 1px; min-width: 0; margin: -1px;
+  overflow: hidden; clip-path: inset(50%); }}
+.sdl .sdl-hidden {{ display: none !important; }}
+.sdl .sdl-less {{ display: none; }}
+
+.sdl .sdl-replay {{ font-size: 14px; display: flex; flex-direction: column; height: 260px; }}
+.sdl .sdl-allrounds {{ flex: 1 1 0; min-height: 0; overflow-y: auto; }}
 .sdl .sdl-phase {{ margin: 0 0 6px; font-size: 14px; min-height: 1.4em; }}
 .sdl .sdl-phase b {{ font-weight: 600; }}
 .sdl .sdl-row {{ display: flex; align-items: flex-start; gap: 10px; }}
@@ -95,9 +102,24 @@ body[data-jp-theme-light="false"] .sdl {{
   color: {STATES["correction"].ink}; }}
 .sdl .sdl-s-bonus {{ border-color: var(--sdl-bonus); background: var(--sdl-bonus); color:
   {STATES["bonus"].ink}; }}
-.sdl .sdl-textrow {{ flex: 1 1 0; min-height: 54px; align-items: stretch; }}
-.sdl .sdl-text {{ flex: 1 1 auto; display: flex; flex-direction: column-reverse; overflow-y: auto;
+.sdl .sdl-both {{ flex: 1 1 0; min-height: 0; display: grid; grid-template-columns: 1fr 1fr; gap: 0 24px;
+  margin-top: 6px; }}
+.sdl .sdl-side {{ display: flex; flex-direction: column; min-width: 0; min-height: 0; }}
+.sdl .sdl-sidename {{ display: flex; justify-content: space-between; gap: 10px; margin: 0 0 2px;
+  font-size: 12px; line-height: 1.4; white-space: nowrap; }}
+.sdl .sdl-sidename > span {{ color: var(--sdl-muted); overflow: hidden; text-overflow: ellipsis; }}
+.sdl .sdl-sidename > strong {{ font-variant-numeric: tabular-nums; }}
+.sdl .sdl-track {{ flex: none; height: 8px; background: var(--sdl-rule); border-radius: 4px; overflow: hidden; }}
+.sdl .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 4px; }}
+.sdl .sdl-fill.sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px,
+  transparent 6px 8px); }}
+.sdl .sdl-text {{ flex: 1 1 0; min-height: 0; display: flex; flex-direction: column-reverse; overflow-y: auto;
   padding: 3px; }}
+.sdl .sdl-done {{ font-weight: 600; }}
+.sdl .sdl-here {{ font-size: 11px; white-space: nowrap; border-left: 2px solid var(--sdl-now); padding: 1px 4px;
+  color: var(--sdl-now); }}
+.sdl .sdl-missing {{ color: var(--sdl-muted); text-decoration: underline dotted; text-underline-offset: 4px; }}
+.sdl p.sdl-same {{ margin: 0 0 3px; font-size: 13px; line-height: 1.4; }}
 .sdl .sdl-text p {{ margin: 0 0 auto; line-height: 1.85; }}
 .sdl .sdl-text .sdl-prompt {{ color: var(--sdl-muted); }}
 .sdl .sdl-word {{ white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; margin-right: 5px; }}
@@ -106,16 +128,6 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-u-accepted {{ border-color: var(--sdl-accepted); }}
 .sdl .sdl-u-correction {{ border-color: var(--sdl-correction); }}
 .sdl .sdl-u-bonus {{ border-color: var(--sdl-bonus); }}
-.sdl .sdl-passes {{ display: grid; grid-template-columns: 84px 1fr auto; gap: 2px 10px; align-items:
-  center; font-size: 12px;
-  margin-bottom: 6px; }}
-.sdl .sdl-passes .sdl-track {{ height: 10px; background: var(--sdl-rule); border-radius: 5px; overflow:
-  hidden; }}
-.sdl .sdl-passes .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 5px; }}
-.sdl .sdl-passes .sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px,
-  transparent 6px 8px); }}
-.sdl .sdl-passes > span {{ color: var(--sdl-muted); }}
-.sdl .sdl-passes > strong {{ font-variant-numeric: tabular-nums; }}
 .sdl .sdl-legend {{ display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 0; padding: 0; list-style:
   none; font-size: 12px; }}
 .sdl .sdl-legend li {{ display: inline-flex; align-items: center; gap: 4px; margin: 0; }}
@@ -139,6 +151,9 @@ body[data-jp-theme-light="false"] .sdl {{
   justify-content: center; }}
 .sdl .sdl-bar {{ position: relative; flex: 0 1 34px; height: 100%; display: flex; flex-direction: column;
   justify-content: flex-end; }}
+.sdl .sdl-p-surplus b, .sdl .sdl-barkey .sdl-p-surplus b {{ background: var(--sdl-rejected); border-radius: 3px;
+  padding: 0 2px; }}
+.sdl .sdl-part b {{ font-weight: 700; }}
 .sdl .sdl-part {{ overflow: hidden; text-align: center; font-size: 12px; font-weight: 700; line-height:
   15px; flex: none; }}
 .sdl .sdl-p-agreed {{ background: var(--sdl-accepted); color: {STATES["accepted"].ink}; }}
@@ -156,6 +171,9 @@ body[data-jp-theme-light="false"] .sdl {{
   box-shadow: 0 0 0 1px var(--sdl-panel); }}
 .sdl .sdl-barkey i {{ border: none; }}
 .sdl .sdl-legend i.sdl-drawnkey {{ border: none; }}
-@media (prefers-reduced-motion: reduce) {{ .sdl, .sdl * {{ transition: none !important; animation: none
-  !important; }} }}
+@media (prefers-reduced-motion: reduce) {{
+  .sdl, .sdl * {{ transition: none !important; animation: none !important; }}
+  .sdl .sdl-motion, .sdl .sdl-auto .sdl-byhand {{ display: none !important; }}
+  .sdl .sdl-auto .sdl-less {{ display: block; }}
+}}
 </style>"""

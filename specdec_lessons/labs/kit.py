@@ -84,6 +84,20 @@ def live_region(ident):
     )
 
 
+class LiveRegion:
+    """A ``live_region`` and the id of its sentence; ``disown`` does without, for a lab that is shown twice.
+
+    Two views of one widget hold the same HTML, and an id may stand in a page only once.
+    """
+
+    def __init__(self, name):
+        self.ident = new_ident(name)
+        self.widget = live_region(self.ident)
+
+    def disown(self):
+        self.ident, self.widget.value = "", ""
+
+
 def new_ident(name):
     """An id for one element of the page, never used before in this kernel."""
     return f"sdl-{name}-{next(_numbers)}"
@@ -151,8 +165,10 @@ class Number(Control):
             value=value,
             step=step,
             tooltip=f"{label}: type a number. {hint}",
+            description=f"{label}, typed",
             layout=widgets.Layout(width="68px", flex="0 0 auto"),
         )
+        self.typed.add_class("sdl-typed")  # its description is for screen readers: the slider shows one
         super().__init__(
             slider,
             widgets.HBox([slider, self.typed], layout=widgets.Layout(width=width, align_items="center")),
@@ -212,6 +228,24 @@ def button(label, hint, on_click, icon="", width="auto"):
     made = widgets.Button(description=label, tooltip=hint, icon=icon, layout=widgets.Layout(width=width))
     made.on_click(lambda _: on_click())
     return made
+
+
+def play_button(play, hint):
+    """A button "Play" (or "Pause") for an ipywidgets ``Play``, and the link of the two, to be kept.
+
+    The buttons of ``Play`` itself hold an icon and no name, so they are hidden; the widget must stand in
+    the page all the same, because its view runs the clock.
+    """
+    made = widgets.ToggleButton(
+        description="Play", icon="play", tooltip=hint, layout=widgets.Layout(width="88px")
+    )
+    play.add_class("sdl-hidden")
+
+    def name(change):
+        made.description, made.icon = ("Pause", "pause") if change["new"] else ("Play", "play")
+
+    play.observe(name, names="playing")
+    return made, widgets.jslink((play, "playing"), (made, "value"))
 
 
 # ---- live curves ----------------------------------------------------------------------------------------
@@ -280,6 +314,7 @@ class Panel:
             axes=axes,
             marks=list(self.marks.values()),
             animation_duration=0,
+            display_toolbar=False,
             min_aspect_ratio=0.1,
             max_aspect_ratio=20,
             fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16},
@@ -412,6 +447,7 @@ class View:
 
     def __init__(self, compute, show, widget):
         self.compute, self.show = compute, show
+        self.region = None  # where it has a sentence: the LiveRegion of that
         self.error = html_box(height="20px")
         self.widget = widgets.VBox([widget, self.error], layout=widgets.Layout(width="100%", margin="0"))
         self.note = ""
@@ -427,15 +463,14 @@ class View:
     @classmethod
     def words(cls, name, compute, height):
         """A view of a ``Reading``: numbers and a sentence, in a box of fixed height."""
-        ident = new_ident(name)
-        box = html_box(height=height)
+        box, region = html_box(height=height), LiveRegion(name)
 
         def show(reading):
-            box.value = reading_html(reading, ident)
+            box.value = reading_html(reading, region.ident)
 
-        return cls(
-            compute, show, widgets.VBox([live_region(ident), box], layout=widgets.Layout(width="100%"))
-        )
+        made = cls(compute, show, widgets.VBox([region.widget, box], layout=widgets.Layout(width="100%")))
+        made.region = region
+        return made
 
 
 def error_html(problem):
@@ -467,6 +502,7 @@ class Lab:
         self.controls, self.views = {}, {}
         self.links = []  # widgets that no other widget holds
         self._held, self._quiet, self._waiting, self.widget = False, False, [], None
+        self._made_in = self._shown_in = (None, None)  # (cell, execution)
 
     def start(self, children):
         """Bind controls to views, draw everything once, and take the place of this cell's former labs."""
@@ -561,9 +597,17 @@ class Lab:
                 part.close()
             self.widget = None
 
+    def disown_sentences(self):
+        """Take the ids off the sentences: the lab is shown more than once."""
+        for view in self.views.values():
+            if view.region and view.region.ident:
+                view.region.disown()
+                self.update()
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         if self.widget is None:
             return {"text/plain": f"{self.title}: closed"}
+        _note_display(self)
         return {**self.widget._repr_mimebundle_(), **self.twin()}
 
     def twin(self):
@@ -612,16 +656,39 @@ def _all_parts(widget):
 
 
 def _retire_labs_of_this_cell(lab):
-    """A cell that runs again leaves one live lab: close those which its former run made."""
-    cell, execution = _running_cell()
+    """A cell that runs again leaves one live lab: close those which its former run made.
+
+    A lab that another cell shows stays until that cell shows its successor (see ``_note_display``).
+    """
+    cell, execution = lab._made_in = _running_cell()
     if cell is None:
         return
     former, labs = _shown.get(cell, (None, []))
     if former != execution:
         for old in labs:
-            old.close()
-        labs = []
+            if old._shown_in[0] in (None, cell):
+                old.close()
+        labs = [old for old in labs if old.widget is not None]
     _shown[cell] = execution, [*labs, lab]
+
+
+def _note_display(lab):
+    """Remember which cell shows a lab, and close those that it shows the successor of.
+
+    A successor was made by a later run of the cell that made the other. Two views of one lab cannot
+    share an id, so from its second display on its sentence does without.
+    """
+    here = _running_cell()
+    if lab._shown_in != (None, None):
+        lab.disown_sentences()
+    lab._shown_in = here
+    cell, labs = lab._made_in[0], _shown.get(lab._made_in[0], (None, []))[1]
+    if cell is None or here[0] is None:
+        return
+    for old in labs:
+        if old._shown_in[0] == here[0] and old._made_in != lab._made_in:
+            old.close()
+    _shown[cell] = _shown[cell][0], [old for old in labs if old.widget is not None]
 
 
 def _running_cell():

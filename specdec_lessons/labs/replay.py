@@ -14,6 +14,7 @@ from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import kit
 
 SPEEDS = {"slow": 1100, "normal": 550, "fast": 220}  # milliseconds a frame
+HEIGHT = "262px"
 LAST_WORDS = {
     "correction": "the target's own token replaces it",
     "bonus": "the target adds a bonus token",
@@ -126,25 +127,61 @@ def _end_words(one, word, k, kept):
     return f"{count}; the text ends here."
 
 
-def render(frame, vocabulary, prompt=()):
-    """One frame as HTML. Every state has its sign and its word besides its colour."""
-    chips = "".join(_chip(vocabulary[token], state) for token, state in frame.chips)
+def is_greedy(trace):
+    """Whether every verdict of a trace was certain (p of each judged draft 0 or 1), as at temperature 0.
+
+    >>> from specdec_lessons.decoding import Judged, Round, Trace
+    >>> is_greedy(Trace((Round((0,), 1, (0, 1), "bonus", (Judged(0, 1.0, 1.0, 0.3, True),)),)))
+    True
+    """
+    judged = [one for each in trace.rounds for one in each.judged]
+    return bool(judged) and all(one.p in (0.0, 1.0) for one in judged)
+
+
+def what_is_the_same(greedy):
+    """In one sentence: what speculative and plain decoding have in common, greedy or sampling."""
+    if greedy:
+        return "Greedy: the two texts are the same, word for word."
+    return "Sampling: the same distribution of texts, not the same draw; plain decoding is counted on this text."
+
+
+def render(frame, vocabulary, prompt=(), same=""):
+    """One frame as HTML. Every state has its sign and its word besides its colour.
+
+    ``same`` is the sentence that says what the speculative and the plain text have in common.
+    """
     waiting = frame.waiting + (not frame.ends_round)  # the target's own token has its place from the start
+    chips = _chips(frame, vocabulary)
     chips += '<li class="sdl-chip sdl-waiting" aria-hidden="true"><i>·</i><span>···</span></li>' * waiting
-    if frame.last:
-        chips += _chip(vocabulary[frame.last[0]], frame.last[1])
     checking = " sdl-checking" if frame.checking else ""
     return (
         f'<div class="sdl-replay"><p class="sdl-phase"><b>Round {frame.round} of {frame.n_rounds}.</b> '
         f"{html.escape(frame.phase)}</p>"
         f'<div class="sdl-row"><span class="sdl-rowname">this round</span>'
         f'<ul class="sdl-chips{checking}">{chips}</ul></div>'
-        '<div class="sdl-row sdl-textrow">'
-        '<span class="sdl-rowname">committed, each verified by the target</span>'
-        '<div class="sdl-text" tabindex="0" role="group" aria-label="committed text">'
-        f"<p>{_prompt(vocabulary, prompt)}{_text(frame, vocabulary)}</p></div></div>"
-        f"{_passes(frame)}{legend()}</div>"
+        f'<div class="sdl-both">{_both(frame, vocabulary, prompt)}</div>'
+        f'<p class="sdl-same">{html.escape(same)}</p>{legend()}</div>'
     )
+
+
+def render_still(made, vocabulary, same=""):
+    """All rounds of some frames at once as HTML, one row a round: for those who asked for less motion."""
+    ends = [frame for frame in made if frame.ends_round]
+    rows = "".join(
+        f'<div class="sdl-row"><span class="sdl-rowname">round {frame.round}</span>'
+        f'<ul class="sdl-chips">{_chips(frame, vocabulary)}</ul></div>'
+        for frame in ends
+    )
+    return (
+        '<div class="sdl-replay"><div class="sdl-allrounds" tabindex="0" role="group" '
+        f'aria-label="all rounds">{rows}</div>'
+        f'<p class="sdl-same">{html.escape(same)}</p>{legend()}{kit.sentence_html(summary(ends[-1]))}</div>'
+    )
+
+
+def _chips(frame, vocabulary):
+    cells = [*frame.chips, *([frame.last] if frame.last else [])]
+    return "".join(_chip(vocabulary[token], state) for token, state in cells)
 
 
 def _chip(word, state):
@@ -170,23 +207,39 @@ def _text(frame, vocabulary):
     )
 
 
-def _passes(frame):
+def _plain_text(frame, vocabulary):
+    """The same text as plain decoding writes it: how far it is after as many passes, and what it lacks."""
+    words = [html.escape(vocabulary[token]) for token, _ in frame.committed]
+    done, missing = words[: frame.passes], words[frame.passes :]
+    text = f'<span class="sdl-done">{" ".join(done)}</span>'
+    if missing:
+        text += (
+            f' <span class="sdl-here">after {_passes(frame.passes)}</span> '
+            f'<span class="sdl-missing">{" ".join(missing)}</span>'
+        )
+    return text
+
+
+def _both(frame, vocabulary, prompt):
+    """The speculative text and, beside it, the plain one, each with its target passes as number and bar."""
     plain = len(frame.committed)
     most = max(plain, frame.passes, 1)
-    lines = (
-        ("speculative", frame.passes, "speculative_passes", ""),
-        ("plain", plain, "plain_passes", " sdl-plain"),
+    sides = (
+        ("speculative", "committed, each word verified", frame.passes, "", _text),
+        ("plain", "plain decoding", plain, " sdl-plain", _plain_text),
     )
-    return (
-        '<div class="sdl-passes">'
-        + "".join(
-            f'<span>{name}</span><div class="sdl-track">'
-            f'<div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%"></div></div>'
-            f'<strong><span data-quantity="{key}">{n}</span> target {"pass" if n == 1 else "passes"}</strong>'
-            for name, n, key, kind in lines
-        )
-        + "</div>"
+    return "".join(
+        f'<div class="sdl-side"><p class="sdl-sidename"><span>{title}</span>'
+        f'<strong><span data-quantity="{name}_passes">{n}</span> target {"pass" if n == 1 else "passes"}'
+        f'</strong></p><div class="sdl-track"><div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%">'
+        f'</div></div><div class="sdl-text" tabindex="0" role="group" aria-label="{name} text">'
+        f"<p>{_prompt(vocabulary, prompt)}{text(frame, vocabulary)}</p></div></div>"
+        for name, title, n, kind, text in sides
     )
+
+
+def _passes(n):
+    return f"{n} pass" if n == 1 else f"{n} passes"
 
 
 def legend():
@@ -218,15 +271,15 @@ def summary(frame):
 
 
 class Player:
-    """Plays the frames of one trace: play, pause, step, scrub, speed. A part for labs."""
+    """Plays the frames of one trace: play, pause, step, scrub, speed. A part for labs.
 
-    def __init__(self, trace, vocabulary, prompt=(), max_rounds=None, extra=()):
-        self.play = widgets.Play(
-            interval=SPEEDS["normal"],
-            tooltip="Play or pause the replay",
-            show_repeat=False,
-            layout=widgets.Layout(width="auto"),
-        )
+    Where the learner's system asks for less motion, the style sheet puts all rounds at once in the place
+    of frames that play by themselves, and "Step through" in the place of "Play".
+    """
+
+    def __init__(self, trace, vocabulary, prompt=(), max_rounds=None, extra=(), greedy=None):
+        self.play = widgets.Play(interval=SPEEDS["normal"], show_repeat=False)
+        self.toggle, pressed = kit.play_button(self.play, "Play or pause the replay")
         self.slider = widgets.IntSlider(
             readout=False,
             description="frame",
@@ -234,7 +287,8 @@ class Player:
             style={"description_width": "initial"},
             layout=widgets.Layout(width="260px"),
         )
-        self.link = widgets.jslink((self.play, "value"), (self.slider, "value"))
+        self.links = [widgets.jslink((self.play, "value"), (self.slider, "value")), pressed]
+        through = kit.button("Step through", "Show the rounds frame by frame", self.step_through, "shoe-prints")
         back = kit.button("Back", "One frame back", lambda: self.step(-1), icon="step-backward")
         forward = kit.button("Step", "One frame forward", lambda: self.step(1), icon="step-forward")
         self.speed = widgets.Dropdown(
@@ -246,43 +300,68 @@ class Player:
             layout=widgets.Layout(width="140px"),
         )
         self.speed.observe(lambda change: setattr(self.play, "interval", change["new"]), names="value")
-        self.ident = kit.new_ident("replay")
-        self.picture = kit.html_box()
-        self.picture.layout.height = "246px"
-        self.sentence = kit.html_box(height="20px")
+        self.picture, self.still = kit.html_box(), kit.html_box()
+        self.picture.layout.height = self.still.layout.height = HEIGHT
+        self.sentence, region = kit.html_box(height="20px"), kit.LiveRegion("replay")
         self.view = kit.View(
-            lambda frame: (render(frame, self.vocabulary, self.prompt), summary(frame)),
+            lambda frame: (render(frame, self.vocabulary, self.prompt, self.same), summary(frame)),
             self._show,
-            widgets.VBox([self.picture, kit.live_region(self.ident), self.sentence]),
+            widgets.VBox([self.picture, region.widget, self.sentence]),
         )
-        self.restarts = 0
-        self.slider.observe(lambda _: self.draw(), names="value")
-        self.controls = kit.row([self.play, back, forward, self.slider, self.speed, *extra], gap="4px 10px")
-        self.widget = widgets.VBox([self.controls, self.view.widget], layout=widgets.Layout(width="100%"))
+        self.view.region = region
+        for part, name in (
+            (self.toggle, "sdl-motion"),
+            (self.speed, "sdl-motion"),
+            (through, "sdl-less"),
+            (self.still, "sdl-less"),
+            (back, "sdl-byhand"),
+            (forward, "sdl-byhand"),
+            (self.slider, "sdl-byhand"),
+            (self.view.widget, "sdl-byhand"),
+        ):
+            part.add_class(name)
+        self.restarts, self.calm, self._greedy = 0, False, greedy
+        parts = [self.play, self.toggle, through, back, forward, self.slider, self.speed, *extra]
+        self.controls = kit.row(parts, gap="4px 10px")
+        self.widget = widgets.VBox(
+            [self.controls, self.view.widget, self.still], layout=widgets.Layout(width="100%")
+        )
         self._load(trace, vocabulary, prompt, max_rounds)
         first_end = next((i for i, frame in enumerate(self.frames) if frame.ends_round), 0)
         self.slider.value = self.play.value = first_end
+        self.slider.observe(self._moved, names="value")
+        self.play.observe(lambda change: change["new"] and self._by_itself(), names="playing")
         self.draw()
 
     def _load(self, trace, vocabulary, prompt, max_rounds):
+        if not trace.rounds[:max_rounds]:
+            raise ValueError("trace must hold at least one round, got none")
         self.frames = frames(trace, vocabulary, max_rounds)
         self.vocabulary, self.prompt = tuple(vocabulary), tuple(prompt)
-        if not self.frames:
-            raise ValueError("trace must hold at least one round, got none")
+        self.same = what_is_the_same(is_greedy(trace) if self._greedy is None else self._greedy)
+        self.slider.max = self.play.max = len(self.frames) - 1
+        self.still.value = render_still(self.frames, self.vocabulary, self.same)
 
     def restart(self, trace, vocabulary, prompt=(), max_rounds=None):
-        """Replay another trace from its first frame, playing."""
+        """Replay another trace from its first frame, playing (or all at once, after "Step through")."""
+        self.slider.value = self.play.value = 0
         self._load(trace, vocabulary, prompt, max_rounds)
         self.restarts += 1
-        self.slider.value = self.play.value = 0
-        self.slider.max = self.play.max = len(self.frames) - 1
         self.draw()
-        self.play.playing = True
+        self._by_itself()
+        self.play.playing = not self.calm
 
     def step(self, by):
         """Pause, and go ``by`` frames on (or back), as far as there are any."""
         self.play.playing = False
+        self._by_hand()
         self.slider.value = min(max(self.slider.value + by, 0), self.slider.max)
+
+    def step_through(self):
+        """Go to the first frame and stay there; from now on nothing plays by itself."""
+        self.calm, self.play.playing = True, False
+        self._by_hand()
+        self.slider.value = 0
 
     @property
     def frame(self):
@@ -291,18 +370,29 @@ class Player:
 
     def draw(self):
         """Show the frame that the slider points at."""
-        self.slider.max = self.play.max = len(self.frames) - 1
         self.view.update(self.frame)
+
+    def _moved(self, _):
+        if not self.play.playing:
+            self._by_hand()
+        self.draw()
+
+    def _by_itself(self):
+        self.widget.add_class("sdl-auto")
+
+    def _by_hand(self):
+        self.widget.remove_class("sdl-auto")
 
     def _show(self, shown):
         self.picture.value = shown[0]
-        self.sentence.value = kit.sentence_html(shown[1], self.ident)
+        self.sentence.value = kit.sentence_html(shown[1], self.view.region.ident)
 
 
 class ReplayLab(kit.Lab):
     """The replay of a ``decoding.Trace``, with the words of ``vocabulary``.
 
     ``prompt`` holds the token ids before the first round; ``max_rounds`` cuts a long trace short.
+    ``greedy`` says whether the trace was decoded at temperature 0; None reads it off the verdicts.
 
     >>> from specdec_lessons.decoding import Round, Trace
     >>> lab = ReplayLab(Trace((Round((0, 1), 1, (0, 2), "correction"),)), ["the", "cat", "dog"])
@@ -313,16 +403,21 @@ class ReplayLab(kit.Lab):
 
     title = "accept and reject, token by token"
 
-    def __init__(self, trace, vocabulary, prompt=(), max_rounds=12):
+    def __init__(self, trace, vocabulary, prompt=(), max_rounds=12, greedy=None):
         super().__init__()
         self.trace, self.vocabulary = trace, tuple(vocabulary)
-        self.player = Player(trace, vocabulary, prompt, max_rounds)
+        self.player = Player(trace, vocabulary, prompt, max_rounds, greedy=greedy)
         self._max_rounds = max_rounds
-        self.links.append(self.player.link)
+        self.links += self.player.links
         self.start([self.player.widget])
 
     def update(self):
         self.player.draw()
+
+    def disown_sentences(self):
+        if self.player.view.region.ident:
+            self.player.view.region.disown()
+            self.player.draw()
 
     def reading(self):
         return reading(self.player.frames[-1])

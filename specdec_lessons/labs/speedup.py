@@ -141,13 +141,18 @@ def speedup_by_acceptance(state):
 
 
 def _speedups(state):
-    v = verify_costs(state)
-    return formulas.speedup(state["a"], LENGTHS[: len(v)], state["c"], v)
+    return _speedups_and_best(state["a"], state["c"], tuple(verify_costs(state).tolist()))[0]
 
 
 def _best(state):
-    v = verify_costs(state)
-    return formulas.best_draft_length(state["a"], state["c"], k_max=len(v) - 1, verify_cost=v)
+    return _speedups_and_best(state["a"], state["c"], tuple(verify_costs(state).tolist()))[1]
+
+
+@lru_cache(maxsize=4)
+def _speedups_and_best(a, c, v):
+    """S for k = 0, 1, …, len(v) − 1, and the best k: three views of one state ask for them."""
+    best = formulas.best_draft_length(a, c, k_max=len(v) - 1, verify_cost=v)
+    return formulas.speedup(a, LENGTHS[: len(v)], c, np.array(v)), best
 
 
 def reading(state):
@@ -326,9 +331,15 @@ class SpeedupLab(kit.Lab):
             self.new_rounds,
             icon="refresh",
         )
-        player = replay.Player(*self._rounds(), extra=[again])
-        self.links.append(player.link)
+        player = replay.Player(*self._rounds(), extra=[again], greedy=False)
+        self.links += player.links
         return player
+
+    def disown_sentences(self):
+        super().disown_sentences()
+        if self.player and self.player.view.region.ident:
+            self.player.view.region.disown()
+            self.player.draw()
 
     def reading(self):
         return reading(self.state)
