@@ -511,3 +511,121 @@ def test_a_figure_leaves_no_pyplot_state():
         lab.twin()
     assert plt.get_fignums() == before
     lab.close()
+
+
+# ---- colour vision --------------------------------------------------------------------------------------
+
+# Machado, Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi 10.1109/TVCG.2009.113: full severity, linear RGB.
+COLOUR_VISION = {
+    "trichromacy": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+}
+# Linear sRGB to CIE XYZ under D65 (IEC 61966-2-1).
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab_colour(colour, vision):
+    """CIE L*a*b* of '#rrggbb' as that kind of colour vision sees it."""
+    encoded = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(COLOUR_VISION[vision] @ linear, 0, 1)
+    xyz = TO_XYZ @ seen / TO_XYZ.sum(axis=1)
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def difference(first, second, vision):
+    """The CIE 1976 colour difference; about 2.3 is just noticeable (Mahy et al. 1994)."""
+    return float(np.linalg.norm(lab_colour(first, vision) - lab_colour(second, vision)))
+
+
+@pytest.mark.parametrize("vision", COLOUR_VISION)
+def test_the_six_states_stay_apart_for_every_colour_vision(vision):
+    states = list(STATES.values())
+    assert len({state.sign for state in states}) == len({state.label for state in states}) == 6
+    for i, one in enumerate(states):
+        for other in states[:i]:
+            alike = (one.filled, one.hatch) == (other.filled, other.hatch)
+            assert not alike or difference(one.colour, other.colour, vision) > 15, (one.label, other.label)
+
+
+def test_the_simulation_of_colour_vision_confuses_what_it_should():
+    assert difference("#FFFFFF", "#000000", "trichromacy") == pytest.approx(100, abs=0.1)
+    for vision in ("protanopia", "deuteranopia"):  # white stays white; a red and a green of like lightness meet
+        assert difference("#FFFFFF", "#000000", vision) == pytest.approx(100, abs=0.1)
+    assert difference("#C03000", "#607000", "trichromacy") > 60
+    assert difference("#C03000", "#607000", "deuteranopia") < 20
+
+
+# ---- greedy and sampling --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_greedy_is_read_off_a_trace_and_its_text_is_the_plain_one(seed):
+    target = models.story_model()
+    draft = models.AgreeingDraft(target, 0.6)
+    greedy = decoding.speculative_decode(target, draft, (), 20, 3, temperature=0)
+    sampled = decoding.speculative_decode(target, draft, (), 20, 3, np.random.default_rng(seed))
+    assert replay.is_greedy(greedy) and not replay.is_greedy(sampled)
+    assert greedy.tokens == decoding.decode(target, (), 20, temperature=0).tokens
+    assert not replay.is_greedy(Trace((Round((), 0, (3,), "bonus"),)))
+    for trace, words in ((greedy, "the two texts are the same"), (sampled, "not the same draw")):
+        lab = ReplayLab(trace, target.vocabulary)
+        assert words in lab.player.picture.value and words in lab.player.still.value
+        lab.close()
+
+
+def test_the_plain_text_is_as_far_as_its_passes():
+    made = replay.frames(Trace((rejected_round(), accepted_round())), WORDS)
+    page = replay.render(made[-1], WORDS)
+    assert (
+        '<span class="sdl-done">the ran</span> <span class="sdl-here">after 2 passes</span> '
+        '<span class="sdl-missing">the cat sat</span>'
+    ) in page
+    assert 'data-quantity="speculative_passes">2<' in page and 'data-quantity="plain_passes">5<' in page
+
+
+def test_step_through_stops_what_plays_by_itself(speed):
+    speed.k.value = 3
+    assert "sdl-auto" in speed.player.widget._dom_classes and speed.player.play.playing
+    speed.player.step_through()
+    assert "sdl-auto" not in speed.player.widget._dom_classes
+    assert not speed.player.play.playing and speed.player.slider.value == 0
+    speed.k.value = 2
+    assert "sdl-auto" in speed.player.widget._dom_classes and not speed.player.play.playing
+
+
+# ---- cells ----------------------------------------------------------------------------------------------
+
+
+def test_a_lab_shown_by_another_cell_outlives_a_second_run_of_its_own(monkeypatch):
+    running = {"cell": ("maker", "run-1")}
+    monkeypatch.setattr(kit, "_running_cell", lambda: running["cell"])
+    monkeypatch.setattr(kit, "_shown", {})
+    old = SpeedupLab(with_replay=False)
+    running["cell"] = ("shower", "run-2")
+    old._repr_mimebundle_()
+    running["cell"] = ("maker", "run-3")
+    new = SpeedupLab(with_replay=False)
+    assert old.widget and new.widget
+    running["cell"] = ("shower", "run-4")
+    new._repr_mimebundle_()
+    assert old.widget is None and new.widget
+    new.close()
+
+
+def test_a_lab_shown_twice_repeats_no_id():
+    lab = SpeedupLab()
+    lab._repr_mimebundle_()
+    pages = [part.value for part in kit._all_parts(lab.widget) if isinstance(part, ipywidgets.HTML)]
+    assert any(" id=" in page for page in pages)
+    lab._repr_mimebundle_()
+    pages = [part.value for part in kit._all_parts(lab.widget) if isinstance(part, ipywidgets.HTML)]
+    assert not any(" id=" in page or "aria-owns" in page for page in pages)
+    assert sum('aria-live="polite"' in page for page in pages) >= 2
+    lab.close()

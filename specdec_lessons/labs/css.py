@@ -55,7 +55,7 @@ body[data-jp-theme-light="false"] .sdl {{
   --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted);
   --bq-axis-tick-text-fill: var(--sdl-ink);
   --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font);
-  min-width: 0; }}
+  min-width: 0; margin: 0; }}
 .sdl .bqplot > svg .axis line.grid-line, .sdl .bqplot > svg .axis .tick line {{ stroke: var(--sdl-rule); }}
 .sdl .bqplot > svg .bargroup rect {{ stroke: none; }}
 .sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path:

@@ -503,6 +503,7 @@ class Lab:
         self.links = []  # widgets that no other widget holds
         self._held, self._quiet, self._waiting, self.widget = False, False, [], None
         self._made_in = self._shown_in = (None, None)  # (cell, execution)
+        self._displays = 0
 
     def start(self, children):
         """Bind controls to views, draw everything once, and take the place of this cell's former labs."""
@@ -678,10 +679,10 @@ def _note_display(lab):
     A successor was made by a later run of the cell that made the other. Two views of one lab cannot
     share an id, so from its second display on its sentence does without.
     """
-    here = _running_cell()
-    if lab._shown_in != (None, None):
+    lab._displays += 1
+    if lab._displays == 2:
         lab.disown_sentences()
-    lab._shown_in = here
+    here = lab._shown_in = _running_cell()
     cell, labs = lab._made_in[0], _shown.get(lab._made_in[0], (None, []))[1]
     if cell is None or here[0] is None:
         return

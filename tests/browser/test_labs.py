@@ -81,7 +81,7 @@ def test_replay_plays_to_its_end_and_pauses_by_keyboard(labs):
     assert quantity(lab, "plain_passes").inner_text() == "12"
     assert "Greedy: the two texts are the same, word for word." in lab.inner_text()
     words = [
-        re.findall(r"[a-z]+", re.sub(r"after \d+ pass(es)?", "", side))
+        re.findall(r"[a-z]+|[.,]", re.sub(r"after \d+ pass(es)?", "", side))
         for side in lab.locator(".sdl-text").all_inner_texts()
     ]
     assert words[0] == words[1] and len(words[0]) == 3 + 12
@@ -235,7 +235,7 @@ def test_labs_fit_the_page_and_keep_their_height(labs, name, width):
     height = lab.bounding_box()["height"]
     wide = lab.evaluate(
         "node => [...node.querySelectorAll('*')].filter(part => part.getClientRects().length && "
-        "!part.closest('.sdl-sr, .sdl-typed > label, svg') && "
+        "!part.closest('.sdl-sr, .sdl-typed > label, svg, canvas') && "
         "part.getBoundingClientRect().right > node.getBoundingClientRect().right + 1).map(part => part.outerHTML)"
     )
     assert wide == []
