@@ -5,20 +5,25 @@
 steps a slider of each lab 60 times by key, waits each time for the changed readout and the changed picture,
 and prints the median and the 95th percentile of both in milliseconds; the same for ``interact`` with
 matplotlib drawing the curves of the speedup lab, and for the end of a burst of 200 keys. The machine's load
-is printed beside them: on a busy one the figures say more about the load.
+is printed beside them: on a busy one the figures say more about the load. Last, 2,000 slider events are sent
+to a kernel with each lab, and the memory that it holds more than before is printed (Linux only).
 """
 
+import json
 import os
 import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
 import nbformat
+from jupyter_client.manager import run_kernel
 
 from tests.browser import jupyterlab
 
 STEPS = 60
 BURST = 200
+EVENTS = 2000
+WARM_UP = 200
 INTERACT = """\
 import numpy as np, matplotlib.pyplot as plt
 from ipywidgets import interact
@@ -105,6 +110,52 @@ def line(name, times):
     return f"  {name:8} median {median(seen):5.1f}   95th {quantiles(seen, n=20)[-1]:5.1f}   of {len(seen)}"
 
 
+PREPARE = """\
+import gc, json, os
+from specdec_lessons.labs import *
+lab = {lab}
+def held():
+    gc.collect()
+    import matplotlib.pyplot as plt, ipywidgets
+    pages = int(open("/proc/self/statm").read().split()[1])
+    alive = len(ipywidgets.widgets.widget._instances)
+    return [pages * os.sysconf("SC_PAGE_SIZE") / 2**20, alive, len(plt.get_fignums())]"""
+
+
+def ask(client, code):
+    """Run code in a kernel; what its expression `answer` holds afterwards."""
+    reply = client.execute_interactive(code, user_expressions={"answer": "answer"}, timeout=120, output_hook=id)
+    if reply["content"]["status"] != "ok":
+        raise RuntimeError(reply["content"])
+    return json.loads(reply["content"]["user_expressions"]["answer"]["data"]["text/plain"].strip("'"))
+
+
+def slide(client, model, values):
+    """Send a slider's values as the page does, each after the kernel has dealt with the one before."""
+    for value in values:
+        content = {"comm_id": model, "data": {"method": "update", "state": {"value": value}, "buffer_paths": []}}
+        message = client.session.msg("comm_msg", content)
+        client.shell_channel.send(message)
+        while True:
+            heard = client.get_iopub_msg(timeout=30)
+            if (heard["parent_header"].get("msg_id") == message["header"]["msg_id"]
+                    and heard["content"].get("execution_state") == "idle"):
+                break
+
+
+def memory(lab, slider, low, high):
+    """(MB, widgets, open figures) that a kernel holds more after EVENTS slider events than before."""
+    with run_kernel(kernel_name="python3") as client:
+        model = ask(client, PREPARE.format(lab=lab) + f"\nanswer = json.dumps({slider}.source.model_id)")
+        values = [low + (high - low) * (i % 101) / 100 for i in range(WARM_UP + EVENTS)]
+        values = [round(value) if isinstance(high, int) else value for value in values]
+        slide(client, model, values[:WARM_UP])
+        before = ask(client, "answer = json.dumps(held())")
+        slide(client, model, values[WARM_UP:])
+        after = ask(client, "answer = json.dumps(held())")
+    return [now - then for now, then in zip(after, before)]
+
+
 def main():
     """Start JupyterLab and Chromium, measure every case, print."""
     medians = {}
@@ -129,6 +180,13 @@ def main():
                     print(f"  burst    last change {late:.0f} ms after the last of {BURST} keys")
     ratio = medians["interact + matplotlib"] / medians["speedup lab"]
     print(f"interact takes {ratio:.1f} times as long as the speedup lab (readout and picture, medians)")
+    for lab, slider, low, high in (
+        ("SpeedupLab()", "lab.a", 0.0, 1.0),
+        ("RooflineLab()", "lab.positions", 1, 512),
+        ("BarsLab()", "lab.weights[0]", 1.0, 100.0),
+    ):
+        grown, more_widgets, figures = memory(lab, slider, low, high)
+        print(f"{lab}: {grown:+.1f} MB, {more_widgets:+d} widgets, {figures:+d} open figures after {EVENTS} events")
 
 
 if __name__ == "__main__":
