@@ -567,10 +567,10 @@ class Lab:
         self.update()
 
     def update(self):
-        """Bring every view to the present state."""
+        """Bring every view to the present state: pictures first, which need a frame or two more than words."""
         state = self.state
         self._gather_notes()
-        for view in self.views.values():
+        for view in sorted(self.views.values(), key=lambda view: view.region is not None):
             view.update(state)
 
     def _gather_notes(self):
