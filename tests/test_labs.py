@@ -515,7 +515,7 @@ def test_a_figure_leaves_no_pyplot_state():
 
 # ---- colour vision --------------------------------------------------------------------------------------
 
-# Machado, Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi 10.1109/TVCG.2009.113: full severity, linear RGB.
+# Machado, Oliveira, Fernandes, IEEE TVCG 15(6), 2009, doi 10.1109/TVCG.2009.113: full severity, linear RGB.
 COLOUR_VISION = {
     "trichromacy": np.eye(3),
     "protanopia": np.array(
@@ -556,7 +556,7 @@ def test_the_six_states_stay_apart_for_every_colour_vision(vision):
 
 def test_the_simulation_of_colour_vision_confuses_what_it_should():
     assert difference("#FFFFFF", "#000000", "trichromacy") == pytest.approx(100, abs=0.1)
-    for vision in ("protanopia", "deuteranopia"):  # white stays white; a red and a green of like lightness meet
+    for vision in ("protanopia", "deuteranopia"):  # white stays; a red and a green of like lightness meet
         assert difference("#FFFFFF", "#000000", vision) == pytest.approx(100, abs=0.1)
     assert difference("#C03000", "#607000", "trichromacy") > 60
     assert difference("#C03000", "#607000", "deuteranopia") < 20

@@ -109,16 +109,19 @@ body[data-jp-theme-light="false"] .sdl {{
   font-size: 12px; line-height: 1.4; white-space: nowrap; }}
 .sdl .sdl-sidename > span {{ color: var(--sdl-muted); overflow: hidden; text-overflow: ellipsis; }}
 .sdl .sdl-sidename > strong {{ font-variant-numeric: tabular-nums; }}
-.sdl .sdl-track {{ flex: none; height: 8px; background: var(--sdl-rule); border-radius: 4px; overflow: hidden; }}
+.sdl .sdl-track {{ flex: none; height: 8px; background: var(--sdl-rule); border-radius: 4px;
+  overflow: hidden; }}
 .sdl .sdl-fill {{ height: 100%; background: var(--sdl-curve); border-radius: 4px; }}
 .sdl .sdl-fill.sdl-plain {{ background: repeating-linear-gradient(90deg, var(--sdl-guide) 0 6px,
   transparent 6px 8px); }}
 .sdl .sdl-text {{ flex: 1 1 0; min-height: 0; display: flex; flex-direction: column-reverse; overflow-y: auto;
   padding: 3px; }}
 .sdl .sdl-done {{ font-weight: 600; }}
-.sdl .sdl-here {{ font-size: 11px; white-space: nowrap; border-left: 2px solid var(--sdl-now); padding: 1px 4px;
+.sdl .sdl-here {{ font-size: 11px; white-space: nowrap; border-left: 2px solid var(--sdl-now);
+  padding: 1px 4px;
   color: var(--sdl-now); }}
-.sdl .sdl-missing {{ color: var(--sdl-muted); text-decoration: underline dotted; text-underline-offset: 4px; }}
+.sdl .sdl-missing {{ color: var(--sdl-muted); text-decoration: underline dotted;
+  text-underline-offset: 4px; }}
 .sdl p.sdl-same {{ margin: 0 0 3px; font-size: 13px; line-height: 1.4; }}
 .sdl .sdl-text p {{ margin: 0 0 auto; line-height: 1.85; }}
 .sdl .sdl-text .sdl-prompt {{ color: var(--sdl-muted); }}
@@ -151,8 +154,8 @@ body[data-jp-theme-light="false"] .sdl {{
   justify-content: center; }}
 .sdl .sdl-bar {{ position: relative; flex: 0 1 34px; height: 100%; display: flex; flex-direction: column;
   justify-content: flex-end; }}
-.sdl .sdl-p-surplus b, .sdl .sdl-barkey .sdl-p-surplus b {{ background: var(--sdl-rejected); border-radius: 3px;
-  padding: 0 2px; }}
+.sdl .sdl-p-surplus b, .sdl .sdl-barkey .sdl-p-surplus b {{ background: var(--sdl-rejected);
+  border-radius: 3px; padding: 0 2px; }}
 .sdl .sdl-part b {{ font-weight: 700; }}
 .sdl .sdl-part {{ overflow: hidden; text-align: center; font-size: 12px; font-weight: 700; line-height:
   15px; flex: none; }}

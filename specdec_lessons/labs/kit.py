@@ -567,7 +567,7 @@ class Lab:
         self.update()
 
     def update(self):
-        """Bring every view to the present state: pictures first, which need a frame or two more than words."""
+        """Bring every view to the present state: pictures first, which take a frame or two more."""
         state = self.state
         self._gather_notes()
         for view in sorted(self.views.values(), key=lambda view: view.region is not None):

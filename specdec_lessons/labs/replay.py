@@ -142,7 +142,7 @@ def what_is_the_same(greedy):
     """In one sentence: what speculative and plain decoding have in common, greedy or sampling."""
     if greedy:
         return "Greedy: the two texts are the same, word for word."
-    return "Sampling: the same distribution of texts, not the same draw; plain decoding is counted on this text."
+    return "Sampling: the same distribution of texts, not the same draw; plain passes are counted on this text."
 
 
 def render(frame, vocabulary, prompt=(), same=""):
@@ -231,8 +231,8 @@ def _both(frame, vocabulary, prompt):
     return "".join(
         f'<div class="sdl-side"><p class="sdl-sidename"><span>{title}</span>'
         f'<strong><span data-quantity="{name}_passes">{n}</span> target {"pass" if n == 1 else "passes"}'
-        f'</strong></p><div class="sdl-track"><div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%">'
-        f'</div></div><div class="sdl-text" tabindex="0" role="group" aria-label="{name} text">'
+        f'</strong></p><div class="sdl-track">'
+        f'<div class="sdl-fill{kind}" style="width:{100 * n / most:.1f}%"></div></div><div class="sdl-text" tabindex="0" role="group" aria-label="{name} text">'
         f"<p>{_prompt(vocabulary, prompt)}{text(frame, vocabulary)}</p></div></div>"
         for name, title, n, kind, text in sides
     )
@@ -288,7 +288,7 @@ class Player:
             layout=widgets.Layout(width="260px"),
         )
         self.links = [widgets.jslink((self.play, "value"), (self.slider, "value")), pressed]
-        through = kit.button("Step through", "Show the rounds frame by frame", self.step_through, "shoe-prints")
+        through = kit.button("Step through", "Show the rounds frame by frame", self.step_through)
         back = kit.button("Back", "One frame back", lambda: self.step(-1), icon="step-backward")
         forward = kit.button("Step", "One frame forward", lambda: self.step(1), icon="step-forward")
         self.speed = widgets.Dropdown(

@@ -124,7 +124,8 @@ def held():
 
 def ask(client, code):
     """Run code in a kernel; what its expression `answer` holds afterwards."""
-    reply = client.execute_interactive(code, user_expressions={"answer": "answer"}, timeout=120, output_hook=id)
+    wanted = {"answer": "answer"}
+    reply = client.execute_interactive(code, user_expressions=wanted, timeout=120, output_hook=id)
     if reply["content"]["status"] != "ok":
         raise RuntimeError(reply["content"])
     return json.loads(reply["content"]["user_expressions"]["answer"]["data"]["text/plain"].strip("'"))
@@ -133,8 +134,8 @@ def ask(client, code):
 def slide(client, model, values):
     """Send a slider's values as the page does, each after the kernel has dealt with the one before."""
     for value in values:
-        content = {"comm_id": model, "data": {"method": "update", "state": {"value": value}, "buffer_paths": []}}
-        message = client.session.msg("comm_msg", content)
+        data = {"method": "update", "state": {"value": value}, "buffer_paths": []}
+        message = client.session.msg("comm_msg", {"comm_id": model, "data": data})
         client.shell_channel.send(message)
         while True:
             heard = client.get_iopub_msg(timeout=30)
@@ -186,7 +187,8 @@ def main():
         ("BarsLab()", "lab.weights[0]", 1.0, 100.0),
     ):
         grown, more_widgets, figures = memory(lab, slider, low, high)
-        print(f"{lab}: {grown:+.1f} MB, {more_widgets:+d} widgets, {figures:+d} open figures after {EVENTS} events")
+        print(f"{lab} after {EVENTS} events: {grown:+.1f} MB, {more_widgets:+d} widgets, "
+              f"{figures:+d} open figures")
 
 
 if __name__ == "__main__":

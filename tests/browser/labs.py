@@ -33,7 +33,7 @@ CELLS = {
 
 
 class Labs:
-    """The opened notebook: ``labs[name]`` is the locator of a lab's output (the first where there are more)."""
+    """The opened notebook: ``labs[name]`` is where a lab is shown (the first place, if there are more)."""
 
     def __init__(self, page):
         self.page = page

@@ -64,7 +64,8 @@ def test_no_violation_of_our_making(opened, theme):
 def test_less_motion_shows_nothing_that_violates(opened):
     opened.page.emulate_media(reduced_motion="reduce")
     lab = opened["speedup"]
-    lab.locator(".widget-slider:has(.widget-label:text-is('draft length k')) [role=slider]").press("ArrowRight")
+    k = lab.locator(".widget-slider:has(.widget-label:text-is('draft length k'))")
+    k.locator("[role=slider]").press("ArrowRight")
     lab.locator("button:has-text('Step through')").wait_for()
     found = violations(opened, lab)
     opened.page.emulate_media(reduced_motion="no-preference")
@@ -87,14 +88,15 @@ def test_what_is_listed_as_upstream_is_still_there(opened):
 )
 def test_control_a_violation_is_found(opened, rule, markup):
     lab = opened["speedup"]
-    lab.evaluate("(node, markup) => node.insertAdjacentHTML('beforeend', `<div id=control>${markup}</div>`)", markup)
+    add = "(node, markup) => node.insertAdjacentHTML('beforeend', `<div id=control>${markup}</div>`)"
+    lab.evaluate(add, markup)
     found = violations(opened, lab)
     lab.evaluate("node => node.querySelector('#control').remove()")
     assert rule in {one[0] for one in found if not is_upstream(*one[:2])}
 
 
 def test_every_value_can_be_set_by_a_named_element(opened):
-    """A slider's handle has no name (see UPSTREAM): each has a named number field or named buttons beside it."""
+    """A slider's handle has no name (see UPSTREAM): each has a named field or named buttons beside it."""
     for name in LABS:
         lab = opened[name]
         for label in lab.locator(".widget-slider:visible .widget-label").all_inner_texts():

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import _end_kernels
 from tests.browser.labs import open_labs
 
-CURVES_JS = "node => [...node.querySelectorAll('.bqplot path')].map(path => path.getAttribute('d') ?? '').join()"
+CURVES_JS = "node => [...node.querySelectorAll('.bqplot path')].map(path => path.getAttribute('d')).join()"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,8 @@ def quantity(lab, name):
 def wait_for(labs, lab, words, timeout=15000):
     """Wait until the lab's visible text holds `words`."""
     labs.page.wait_for_function(
-        "([node, words]) => node.innerText.includes(words)", arg=[lab.element_handle(), words], timeout=timeout
+        "([node, words]) => node.innerText.includes(words)", arg=[lab.element_handle(), words],
+        timeout=timeout,
     )
 
 
@@ -236,7 +237,8 @@ def test_labs_fit_the_page_and_keep_their_height(labs, name, width):
     wide = lab.evaluate(
         "node => [...node.querySelectorAll('*')].filter(part => part.getClientRects().length && "
         "!part.closest('.sdl-sr, .sdl-typed > label, svg, canvas') && "
-        "part.getBoundingClientRect().right > node.getBoundingClientRect().right + 1).map(part => part.outerHTML)"
+        "part.getBoundingClientRect().right > node.getBoundingClientRect().right + 1)"
+        ".map(part => part.outerHTML)"
     )
     assert wide == []
     for _ in range(4):
