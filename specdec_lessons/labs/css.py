@@ -70,6 +70,7 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-less {{ display: none; }}
 
 .sdl .sdl-replay {{ font-size: 14px; display: flex; flex-direction: column; height: 260px; }}
+.sdl .sdl-replay.sdl-still {{ height: 300px; }}
 .sdl .sdl-allrounds {{ flex: 1 1 0; min-height: 0; overflow-y: auto; }}
 .sdl .sdl-phase {{ margin: 0 0 6px; font-size: 14px; min-height: 1.4em; }}
 .sdl .sdl-phase b {{ font-weight: 600; }}

@@ -14,7 +14,7 @@ from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import kit
 
 SPEEDS = {"slow": 1100, "normal": 550, "fast": 220}  # milliseconds a frame
-HEIGHT = "262px"
+HEIGHT, STILL_HEIGHT = "262px", "302px"  # a frame; and with the two lines under it
 LAST_WORDS = {
     "correction": "the target's own token replaces it",
     "bonus": "the target adds a bonus token",
@@ -173,7 +173,7 @@ def render_still(made, vocabulary, same=""):
         for frame in ends
     )
     return (
-        '<div class="sdl-replay"><div class="sdl-allrounds" tabindex="0" role="group" '
+        '<div class="sdl-replay sdl-still"><div class="sdl-allrounds" tabindex="0" role="group" '
         f'aria-label="all rounds">{rows}</div>'
         f'<p class="sdl-same">{html.escape(same)}</p>{legend()}{kit.sentence_html(summary(ends[-1]))}</div>'
     )
@@ -301,7 +301,7 @@ class Player:
         )
         self.speed.observe(lambda change: setattr(self.play, "interval", change["new"]), names="value")
         self.picture, self.still = kit.html_box(), kit.html_box()
-        self.picture.layout.height = self.still.layout.height = HEIGHT
+        self.picture.layout.height, self.still.layout.height = HEIGHT, STILL_HEIGHT
         self.sentence, region = kit.html_box(height="20px"), kit.LiveRegion("replay")
         self.view = kit.View(
             lambda frame: (render(frame, self.vocabulary, self.prompt, self.same), summary(frame)),

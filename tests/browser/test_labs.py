@@ -213,8 +213,10 @@ def test_less_motion_shows_all_rounds_at_once_until_someone_steps(labs):
         assert not button(lab, name).is_visible()
     assert not slider(lab, "frame").is_visible()
 
+    height = lab.bounding_box()["height"]
     button(lab, "Step through").click()
     wait_for(labs, lab, "token 1 of")
+    assert abs(lab.bounding_box()["height"] - height) <= 2
     assert not button(lab, "Step through").is_visible()
     button(lab, "Step").click()
     wait_for(labs, lab, "token 2 of")
