@@ -35,12 +35,12 @@ class Pair(NamedTuple):
 def load_pair(dtype="float32"):
     """The target, the aligned draft (distilled from it) and the weak draft -> :class:`Pair`.
 
-    ``dtype`` 'float32' or 'float64' is what they compute in; the weights are stored in float16. Each call makes
-    models of its own, each with a cache of its own. ValueError for another ``dtype``.
+    ``dtype`` 'float32' or 'float64' is what they compute in; the weights are stored in float16. Each call
+    makes models of its own, each with a cache of its own. ValueError for another ``dtype``.
 
     In float32 a pass and single steps differ by about 1e-5 in the logits, because sums are taken in another
-    order; where the two likeliest tokens are as close as that, greedy decoding may take the other one. In float64
-    the difference is about 1e-14, and such a tie has not been seen.
+    order; where the two likeliest tokens are as close as that, greedy decoding may take the other one. In
+    float64 the difference is about 1e-14, and such a tie has not been seen.
 
     >>> target, aligned, weak = load_pair()
     >>> target.vocabulary == aligned.vocabulary == weak.vocabulary, len(target.layers)

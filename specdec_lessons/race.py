@@ -1,7 +1,7 @@
 """Plain against speculative decoding on this machine, by the clock, and what the formula had predicted.
 
-First the parts are timed, on prompts of their own: a step of plain decoding, a draft step, a verify pass. They
-give c and v. Then comes the race, on other prompts, and with it the acceptance a. The prediction is
+First the parts are timed, in a run of their own: a step of plain decoding, a draft step, a verify pass.
+They give c and v. Then comes the race, on other prompts, and with it the acceptance a. The prediction is
 S = E/(v + k c) with E = (1 − a^(k+1))/(1 − a); the measured S is the quotient of the two times per token.
 
 All times are those of the loop as the course runs it: a step is the model's pass, the check of its
@@ -21,6 +21,7 @@ from specdec_lessons.decoding import check, decode, propose, speculative_decode
 from specdec_lessons.drafting import Fixed
 from specdec_lessons.evidence import acceptance_estimate
 from specdec_lessons.formulas import expected_tokens, speedup
+from specdec_lessons.pair import load_pair, ngram_draft, prompts
 
 
 class Costs(NamedTuple):
@@ -50,7 +51,7 @@ class Race:
 
     @property
     def expected(self):
-        """E by the formula: tokens per pass if every draft were accepted with probability a, independently."""
+        """E by the formula: tokens per pass, were every draft accepted with probability a independently."""
         return expected_tokens(self.a, self.k)
 
     @property
@@ -92,7 +93,8 @@ def measure_costs(target, draft, prompts, k, n_tokens=64, temperature=1.0, repea
             proposing, verifying, n = np.min(halves, axis=0)
             step += min(plain) / n_tokens / len(prompts)
             drafting, checking, rounds = drafting + proposing, checking + verifying, rounds + n
-    return Costs(k, step, float(drafting / (rounds * k) / step) if k else float("nan"), float(checking / rounds / step))
+    c = float(drafting / (rounds * k) / step) if k else float("nan")
+    return Costs(k, step, c, float(checking / rounds / step))
 
 
 def race(target, draft, prompts, k, costs=None, n_tokens=64, temperature=1.0, repeats=3, threads=1, seed=1,
@@ -125,8 +127,9 @@ def race(target, draft, prompts, k, costs=None, n_tokens=64, temperature=1.0, re
             plain_seconds += min(plain)
             speculative_seconds += min(speculative)
             traces.append(trace)
-    return Race(k, n_tokens * len(prompts), plain_seconds, speculative_seconds,
-                sum(trace.target_passes for trace in traces), _acceptance(traces), costs.c if k else 0.0, costs.v)
+    passes = sum(trace.target_passes for trace in traces)
+    return Race(k, n_tokens * len(prompts), plain_seconds, speculative_seconds, passes,
+                a=_acceptance(traces), c=costs.c if k else 0.0, v=costs.v)
 
 
 def race_table(races):
@@ -144,13 +147,30 @@ def race_table(races):
     return "\n".join(lines)
 
 
+def acceptance(target, draft, prompts, k=4, n_tokens=64, temperature=1.0, seed=0):
+    """Accepted / judged over the texts from all prompts -> ``evidence.Estimate``; no clock is involved.
+
+    >>> from specdec_lessons.transformer import random_transformer
+    >>> model = random_transformer("abc", seed=0)
+    >>> acceptance(model, model, [(0,)], n_tokens=12).a
+    1.0
+    """
+    prompts, k, n_tokens, *_ = _settings(prompts, k, n_tokens, 1, 1)
+    rngs = [np.random.default_rng([seed, number]) for number in range(len(prompts))]
+    return acceptance_estimate([speculative_decode(target, draft, prompt, n_tokens, k, rng, temperature)
+                                for prompt, rng in zip(prompts, rngs)])
+
+
 def _settings(prompts, k, n_tokens, repeats, threads):
     prompts = list(prompts)
     if not prompts:
         raise ValueError("prompts must hold at least one prompt, got none")
     return (
-        prompts, _checks.single_count("k", k), _checks.single_count("n_tokens", n_tokens, at_least=2),
-        _checks.single_count("repeats", repeats, at_least=1), _checks.single_count("threads", threads, at_least=1),
+        prompts,
+        _checks.single_count("k", k),
+        _checks.single_count("n_tokens", n_tokens, at_least=2),
+        _checks.single_count("repeats", repeats, at_least=1),
+        _checks.single_count("threads", threads, at_least=1),
     )
 
 
@@ -198,3 +218,20 @@ def _in_halves(target, draft, prompt, n_tokens, k, temperature, seed):
 def _acceptance(traces):
     judged = any(r.judged for trace in traces for r in trace.rounds)
     return acceptance_estimate(traces).a if judged else 0.0
+
+
+def main():
+    """Remeasure what the model card says: ``python -m specdec_lessons.race``."""
+    target, aligned, weak = load_pair()
+    drafts = {"aligned": aligned, "weak": weak, "n-gram": ngram_draft()}
+    for name, draft in drafts.items():
+        rates = [acceptance(target, draft, prompts(100), temperature=one) for one in (1.0, 0.0)]
+        print(f"{name}: a = {rates[0].a:.3f} ({rates[0].low:.3f} to {rates[0].high:.3f}) at temperature 1, "
+              f"{rates[1].a:.3f} ({rates[1].low:.3f} to {rates[1].high:.3f}) at 0")
+    for name, draft in drafts.items():
+        races = [race(target, draft, prompts(12), k, repeats=8) for k in (1, 2, 3, 4, 5, 6, 8, 12)]
+        print(f"\n{name}, temperature 1, one thread\n{race_table(races)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,13 @@
 """A decoder-only transformer in numpy, small enough to read: one token's way from an id to a distribution.
 
-    embedding → (norm → attention → add) → (norm → hidden layer → add) → … → norm → head → softmax
+    two embeddings → (norm → attention → add) → (norm → hidden layer → add) → … → norm → head → softmax
 
-Norm first and without gains, rotary positions, no biases. What each position leaves for the later ones, its
-keys and values, stays in a cache, so that a call computes only the tokens that are new, all of them in ONE
-pass. That is what makes checking k drafts cost about one step, and what a rejected draft must be rolled
-back from.
+Norm first and without gains, rotary positions, no biases. Each position looks up two embeddings, of its
+token and of the one before it: that saves a small model a layer that would only look one place back.
+
+What each position leaves for the later ones, its keys and values, stays in a cache, so that a call computes
+only the tokens that are new, all of them in ONE pass. That is what makes checking k drafts cost about one
+step, and what a rejected draft must be rolled back from.
 
 Shapes: n new positions, t positions with the cached ones, ``width`` numbers a position, ``heads`` of
 ``size`` = width / heads numbers each, V tokens.
@@ -29,9 +31,10 @@ class Transformer:
     """A language model (see ``models.LanguageModel``) with a cache of its own.
 
     ``vocabulary``: V tokens; ``start``: the id of the token that stands before every context;
-    ``weights``: arrays ``embedding`` (V, width), ``qkv`` (layers, width, 3 width), ``out`` (layers, width, width),
-    ``up`` (layers, width, hidden), ``down`` (layers, hidden, width), ``head`` (width, V); ``heads``; ``positions``:
-    the longest context and drafts together, in tokens; ``dtype`` float32 or float64, in which it computes.
+    ``weights``: arrays ``embedding`` and ``previous`` (V, width), ``qkv`` (layers, width, 3 width), ``out``
+    (layers, width, width), ``up`` (layers, width, hidden), ``down`` (layers, hidden, width), ``head`` (width,
+    V); ``heads`` of attention; ``positions``: the longest context and drafts together, in tokens; ``dtype``
+    float32 or float64, in which it computes.
     ValueError where shapes do not fit, and later for unknown tokens and for a context that is too long.
 
     The cache holds one text. A call finds how much of it the new text shares, forgets the rest, and computes
@@ -53,7 +56,7 @@ class Transformer:
         self.positions = _checks.single_count("positions", positions, at_least=1)
         self.start = as_tokens(self, "start", [start])[0]
         arrays = _weights(weights, len(self.vocabulary), self.dtype)
-        self.embedding, self.head = arrays["embedding"], arrays["head"]
+        self.embedding, self.previous, self.head = map(arrays.get, ("embedding", "previous", "head"))
         self.layers = list(zip(*(arrays[part] for part in ("qkv", "out", "up", "down"))))
         self.heads = _checks.single_count("heads", heads, at_least=1)
         self.width = self.embedding.shape[1]
@@ -70,16 +73,17 @@ class Transformer:
     @property
     def parameters(self):
         """How many numbers were trained."""
-        return sum(a.size for a in (self.embedding, self.head, *(part for layer in self.layers for part in layer)))
+        in_layers = sum(part.size for layer in self.layers for part in layer)
+        return self.embedding.size + self.previous.size + self.head.size + in_layers
 
     def next_probs(self, context):
         """Distribution of the token that follows ``context`` (token ids), shape (V,)."""
         return self.score(context, ())[0]
 
     def score(self, context, drafts):
-        """ONE causal pass over what is new in ``context`` and over the ``drafts``: shape (len(drafts) + 1, V).
+        """ONE causal pass over what is new in ``context`` and over the ``drafts``.
 
-        Row i is the distribution after ``context + drafts[:i]``, as float64.
+        Shape (len(drafts) + 1, V), float64; row i is the distribution after ``context + drafts[:i]``.
         """
         return softmax(self.logits(context, drafts).astype(np.float64))
 
@@ -104,11 +108,12 @@ class Transformer:
         self.cached = self.cached[:length]
 
     def _pass(self, tokens):
-        """All layers for n new tokens behind the cached ones -> (n, width); their keys and values are cached."""
+        """All layers for n new tokens, (n, width); their keys and values go into the cache."""
         begin, end = len(self.cached), len(self.cached) + len(tokens)
         rotation = self.rotation[begin:end]
         mask = self.mask[begin:end, :end] if len(tokens) > 1 else None  # one token comes after all the others
-        x = self.embedding[list(tokens)]  # (n, width)
+        before = (self.cached or (self.start,))[-1:] + tokens[:-1]
+        x = self.embedding[list(tokens)] + self.previous[list(before)]  # (n, width)
         for (qkv, out, up, down), keys, values in zip(self.layers, self.keys, self.values):
             x = x + self._attention(norm(x) @ qkv, rotation, mask, keys, values, begin, end) @ out
             x = x + np.maximum(norm(x) @ up, 0) @ down
@@ -117,7 +122,7 @@ class Transformer:
         return x
 
     def _attention(self, qkv, rotation, mask, keys, values, begin, end):
-        """Each new position looks back at all before it and takes a weighted mean of their values: (n, width)."""
+        """Each new position takes a weighted mean of the values up to its own: (n, width)."""
         n = len(qkv)
         qkv = qkv.reshape(n, 3, self.heads, -1)  # queries, keys and values of each head
         rotate(qkv[:, :2], rotation)  # places enter here, in queries and keys
@@ -156,7 +161,7 @@ def softmax(scores):
 def rotations(length, size):
     """For each place and each pair of numbers of a head the rotation e^(i angle): (length, 1, 1, size / 2).
 
-    The angle is place × 10000^(−2j / size) for pair j: near places differ in the first pairs, far ones in all.
+    The angle is place × 10000^(−2j / size) for pair j: near places differ in the first pairs alone.
 
     >>> rotations(2, 2)[1, 0, 0].round(3)    # one radian further
     array([0.54+0.841j])
@@ -167,7 +172,7 @@ def rotations(length, size):
 
 
 def rotate(x, rotation):
-    """Turn each pair of numbers of ``x`` (n, …, size) by its angle, in place: two numbers are one complex one.
+    """Turn each pair of numbers of ``x`` (n, …, size) by its angle, in place: a pair is one complex number.
 
     After it, the product of a query and a key depends on how far apart they are, not on where.
     """
@@ -188,27 +193,30 @@ def random_transformer(vocabulary, seed, layers=2, width=16, heads=2, hidden=32,
     """A transformer that has learnt nothing: for tests, and to time a shape before it is trained.
 
     >>> random_transformer(["a", "b"], seed=1).parameters
-    4160
+    4192
     """
     rng = np.random.default_rng(_checks.single_count("seed", seed))
     size = len(vocabulary)
-    shapes = dict(embedding=(size, width), qkv=(layers, width, 3 * width), out=(layers, width, width),
-                  up=(layers, width, hidden), down=(layers, hidden, width), head=(width, size))
+    shapes = _shapes(size, layers, width, hidden)
     weights = {part: rng.standard_normal(shape) * shape[-2] ** -0.5 for part, shape in shapes.items()}
     return Transformer(vocabulary, weights, heads, **settings)
 
 
 def _weights(weights, size, dtype):
-    parts = ("embedding", "qkv", "out", "up", "down", "head")
+    parts = tuple(_shapes(0, 0, 0, 0))
     missing = [part for part in parts if part not in weights]
     if missing:
         raise ValueError(f"weights must hold {', '.join(parts)}; {', '.join(missing)} is missing")
     arrays = {part: np.ascontiguousarray(weights[part], dtype) for part in parts}
     layers, width = arrays["qkv"].shape[0], arrays["embedding"].shape[-1]
     hidden = arrays["up"].shape[-1]
-    wanted = dict(embedding=(size, width), qkv=(layers, width, 3 * width), out=(layers, width, width),
-                  up=(layers, width, hidden), down=(layers, hidden, width), head=(width, size))
-    for part, shape in wanted.items():
+    for part, shape in _shapes(size, layers, width, hidden).items():
         if arrays[part].shape != shape:
             raise ValueError(f"weights must have {part} of shape {shape}, got {arrays[part].shape}")
     return arrays
+
+
+def _shapes(size, layers, width, hidden):
+    return dict(embedding=(size, width), previous=(size, width), qkv=(layers, width, 3 * width),
+                out=(layers, width, width), up=(layers, width, hidden), down=(layers, hidden, width),
+                head=(width, size))

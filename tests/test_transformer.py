@@ -1,4 +1,4 @@
-"""The transformer: one pass equals single steps, a rollback leaves no trace, and its parts do what they say."""
+"""The transformer: one pass equals single steps, a rollback leaves no trace, its parts do what they say."""
 
 import numpy as np
 import pytest
@@ -22,10 +22,11 @@ def text(seed, length):
 
 
 def slow_logits(model, tokens):
-    """The same transformer written with plain loops, no cache, no complex numbers: logits after every token."""
+    """The same transformer in plain loops, no cache, no complex numbers: logits after every token."""
     tokens = [model.start, *tokens]
     size = model.width // model.heads
-    x = [model.embedding[token].astype(np.float64) for token in tokens]
+    before = [model.start, *tokens]  # the start token comes after itself
+    x = [model.embedding[one] + model.previous[other] for one, other in zip(tokens, before)]
 
     def normed(row):
         return row / np.sqrt((row * row).mean() + 1e-5)
@@ -46,7 +47,8 @@ def slow_logits(model, tokens):
             heads = []
             for h in range(model.heads):
                 query = turned(parts[i][0, h], i)
-                weights = np.array([np.exp(query @ turned(parts[j][1, h], j) / size**0.5) for j in range(i + 1)])
+                keys = [turned(parts[j][1, h], j) for j in range(i + 1)]
+                weights = np.array([np.exp(query @ key / size**0.5) for key in keys])
                 weights /= weights.sum()
                 heads.append(sum(weight * parts[j][2, h] for j, weight in enumerate(weights)))
             mixed.append(np.concatenate(heads))
@@ -138,7 +140,7 @@ def test_rows_are_distributions_in_float64():
 
 def test_parameters_by_hand():
     width, hidden, layers, size = 24, 40, 3, len(VOCABULARY)
-    assert make().parameters == layers * (4 * width**2 + 2 * width * hidden) + 2 * size * width
+    assert make().parameters == layers * (4 * width**2 + 2 * width * hidden) + 3 * size * width
 
 
 @pytest.mark.parametrize("k", [1, 4])
@@ -164,8 +166,9 @@ def test_greedy_speculation_is_greedy_decoding(k):
     (lambda: make(dtype=None), "dtype must be"),
     (lambda: make(positions=0), "positions must be a whole number of at least 1, got 0"),
     (lambda: Transformer(VOCABULARY, {}, 2), "weights must hold"),
-    (lambda: Transformer("ab", dict(embedding=np.ones((3, 4)), qkv=np.ones((1, 4, 12)), out=np.ones((1, 4, 4)),
-                                    up=np.ones((1, 4, 8)), down=np.ones((1, 8, 4)), head=np.ones((4, 2))), 2),
+    (lambda: Transformer("ab", {part: np.ones(shape) for part, shape in dict(
+        embedding=(3, 4), previous=(2, 4), qkv=(1, 4, 12), out=(1, 4, 4), up=(1, 4, 8), down=(1, 8, 4),
+        head=(4, 2)).items()}, 2),
      "weights must have embedding of shape (2, 4), got (3, 4)"),
     (lambda: speculative_decode(make(), TableModel("ab", [0.5, 0.5]), (), 3), "must share one vocabulary"),
 ])

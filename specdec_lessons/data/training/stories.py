@@ -18,19 +18,24 @@ sara tilda agnes betty cora dora ella flora gerda hilda irma julia""".split()
 MEN = """tom peter jack oscar hugo felix leo max henry otto paul emil arthur ben carl simon david george frank
 walter adam bruno caspar daniel edgar fritz hans ivan john karl""".split()
 JOBS = """baker farmer teacher doctor sailor tailor painter miller singer hunter gardener postman fisherman
-shepherd carpenter smith cook nurse clockmaker student weaver potter barber butcher soldier pilot writer""".split()
+shepherd carpenter smith cook nurse clockmaker student
+weaver potter barber butcher soldier pilot writer""".split()
 THINGS = """kite ball lamp hat coat key ring book letter drum flute bell boat rope spoon cup basket map clock
 mirror box coin knife ladder bucket brush candle chair blanket umbrella whistle shoe glove scarf violin wheel
-lantern bottle pen doll hammer needle carpet candlestick drawing pillow saddle pot kettle plate ribbon telescope compass""".split()
-LOOKS = """red blue green yellow white black brown grey golden silver old new big small long heavy light broken
-round wooden shiny tiny purple orange soft iron paper striped""".split()
-FOODS = "apple pear cake loaf pie egg plum carrot cheese fish nut sausage bun onion potato melon cookie sandwich lemon turnip pancake".split()
+lantern bottle pen doll hammer needle carpet candlestick drawing pillow saddle pot kettle plate ribbon
+telescope compass""".split()
+LOOKS = """red blue green yellow white black brown grey golden silver old new big small long heavy light
+broken round wooden shiny tiny purple orange soft iron paper striped""".split()
+FOODS = """apple pear cake loaf pie egg plum carrot cheese fish nut sausage bun onion potato melon cookie
+sandwich lemon turnip pancake""".split()
 PLACES = """river forest market bridge church school mill harbour station garden field hill lake beach well
 tower castle inn barn park library bakery village square cave meadow orchard pond road island theatre
 lighthouse valley hotel farm museum bank fountain palace shop""".split()
 HIDING = """bench bush tree stone table bed hedge cart wall fence stairs bridge roof sack""".split()
-ANIMALS = "dog cat goat fox crow duck horse mouse cow goose rabbit squirrel hen owl donkey pig frog sheep wolf bear swan parrot hedgehog badger".split()
-KIN = "brother sister mother father uncle aunt cousin neighbour friend grandmother grandfather teacher".split()
+ANIMALS = """dog cat goat fox crow duck horse mouse cow goose rabbit squirrel hen owl donkey pig frog sheep
+wolf bear swan parrot hedgehog badger""".split()
+KIN = """brother sister mother father uncle aunt cousin neighbour friend grandmother grandfather
+teacher""".split()
 SHE = {"sister", "mother", "aunt", "grandmother"}
 WEATHER = """sunny rainy windy cold warm foggy snowy stormy quiet bright grey frosty""".split()
 TIMES = "morning evening afternoon day night monday tuesday friday saturday sunday".split()
@@ -137,7 +142,8 @@ SWAP_NO = [
     "{hero} thought about it for a while . no , {he} said {manner} , and kept the {thing} .",
 ]
 LENDING = [
-    "may i have your {thing} until {day} ? asked {friend} . yes , said {hero} , and gave {him2} the {look} {thing} .",
+    "may i have your {thing} until {day} ? asked {friend} . "
+    "yes , said {hero} , and gave {him2} the {look} {thing} .",
     "{friend} needed a {thing} , and so {hero} gave {him2} the {look} {thing} until {day} .",
 ]
 RETURNED = [
@@ -206,10 +212,12 @@ def cast(rng):
         job=pick(rng, JOBS), job2=pick(rng, JOBS), kin=pick(rng, KIN), kin2=kin2, kin3=kin3,
         size=rng.choice(["small", "big", "little", "white", "crooked"]), food=food, food2=food2,
         hiding=pick(rng, HIDING), hiding2=pick(rng, HIDING), animal=pick(rng, ANIMALS),
-        weather=pick(rng, WEATHER), time=pick(rng, TIMES), daytime=rng.choice(["morning", "morning", "evening"]),
-        day=rng.choice(["monday", "friday", "sunday"]), feeling=pick(rng, FEELINGS), feeling2=pick(rng, FEELINGS),
-        feeling3=pick(rng, FEELINGS), manner=pick(rng, MANNERS), number=pick(rng, NUMBERS),
-        number2=pick(rng, NUMBERS), sadness=rng.choice(["sad", "sad", "unhappy"]), joy=rng.choice(["happy", "glad"]),
+        weather=pick(rng, WEATHER), time=pick(rng, TIMES),
+        daytime=rng.choice(["morning", "morning", "evening"]), day=rng.choice(["monday", "friday", "sunday"]),
+        feeling=pick(rng, FEELINGS), feeling2=pick(rng, FEELINGS), feeling3=pick(rng, FEELINGS),
+        manner=pick(rng, MANNERS), number=pick(rng, NUMBERS),
+        number2=pick(rng, NUMBERS), sadness=rng.choice(["sad", "sad", "unhappy"]),
+        joy=rng.choice(["happy", "glad"]),
     )
     names |= dict(zip(("he", "him", "his"), pronouns)) | dict(zip(("he2", "him2", "his2"), pronouns2))
     return names

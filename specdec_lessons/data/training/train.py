@@ -9,8 +9,10 @@ first, rotary positions, no biases. The matrices between are trained with Muon (
 made orthogonal by five Newton-Schulz steps), the embedding and the head with Adam.
 
 - The target and the weak draft learn to predict the next word of the stories (cross-entropy).
-- The aligned draft does the same for the first half of its steps, and then learns the target's distribution of
-  the next word on such text: the loss is KL(p, q), distillation (Hinton et al. 2015, arXiv 1503.02531).
+  The target begins with few layers, which is cheap, and grows in the middle of its training (Net2Net, Chen
+  et al. 2015, arXiv 1511.05641: the new layers add nothing at first).
+- The aligned draft does the same for the first half of its steps, and then learns the target's distribution
+  of the next word on such text: the loss is KL(p, q), distillation (Hinton et al., arXiv 1503.02531).
 """
 
 import argparse
@@ -27,16 +29,17 @@ from stories import END, stories
 OUT = pathlib.Path(__file__).parents[1] / "pair"
 POSITIONS = 200  # the longest story has fewer tokens
 SHAPES = {
-    "target": dict(layers=20, width=64, heads=2, hidden=256),
-    "aligned": dict(layers=1, width=64, heads=2, hidden=256),
+    "target": dict(layers=16, width=64, heads=2, hidden=256),
+    "aligned": dict(layers=1, width=32, heads=2, hidden=64),
     "weak": dict(layers=1, width=16, heads=2, hidden=32),
 }
 PLANS = {  # steps, windows of POSITIONS + 1 tokens in each step
-    "target": dict(steps=1200, windows=8, seed=1),
-    "aligned": dict(steps=1500, windows=16, seed=2),
-    "weak": dict(steps=60, windows=8, seed=3),
+    "target": dict(steps=900, windows=8, seed=1, shallow_steps=650, shallow_layers=4),
+    "aligned": dict(steps=600, windows=8, seed=2),
+    "weak": dict(steps=150, windows=8, seed=3),
 }
 HELD_OUT = dict(seed=99, number=200)
+ADAM_RATE = 0.02
 DISTILLED_PART = 0.5  # of the aligned draft's steps: the later ones
 
 
@@ -51,6 +54,7 @@ class Net(torch.nn.Module):
             return torch.nn.Parameter(torch.randn(shape) * std)
 
         self.embedding = parameter(vocabulary, width, std=0.5)
+        self.previous = parameter(vocabulary, width, std=0.5)
         self.qkv = parameter(layers, width, 3 * width, std=width**-0.5)
         self.out = parameter(layers, width, width, std=0.0)
         self.up = parameter(layers, width, hidden, std=width**-0.5)
@@ -63,14 +67,18 @@ class Net(torch.nn.Module):
     def forward(self, tokens):
         batch, n = tokens.shape
         width = self.embedding.shape[1]
-        x = self.embedding[tokens]
+        x = self.embedding[tokens] + self.previous[torch.cat([tokens[:, :1], tokens[:, :-1]], 1)]
         for qkv, out, up, down in zip(self.qkv, self.out, self.up, self.down):
             parts = (norm(x) @ qkv).view(batch, n, 3, self.heads, width // self.heads)
             q, k = (self.rotated(parts[:, :, i]).transpose(1, 2) for i in (0, 1))
             mixed = F.scaled_dot_product_attention(q, k, parts[:, :, 2].transpose(1, 2), is_causal=True)
             x = x + mixed.transpose(1, 2).reshape(batch, n, width) @ out
             x = x + F.relu(norm(x) @ up) @ down
-        return norm(x) @ self.head
+        return norm(x) @ self.unembedding()
+
+    def unembedding(self):
+        """What scores the tokens: half the embedding, which makes copying easy, and a part of its own."""
+        return 0.5 * self.embedding.T + self.head
 
     def rotated(self, x):
         n = x.shape[1]
@@ -113,6 +121,22 @@ def orthogonal(x):
     return x.mT if tall else x
 
 
+@torch.no_grad()
+def grown(net, shape):
+    """The same function with more layers: between the old ones, new ones that add nothing yet."""
+    deep = Net(len(net.embedding), **shape)
+    for part in ("embedding", "previous", "head"):
+        getattr(deep, part).copy_(getattr(net, part))
+    every = len(deep.out) // len(net.out)
+    for part in ("qkv", "out", "up", "down"):
+        getattr(deep, part)[::every] = getattr(net, part)
+    return deep
+
+
+def optimisers(net):
+    return Muon(net), torch.optim.Adam([net.embedding, net.previous, net.head], betas=(0.9, 0.95))
+
+
 def windows(seed, number, vocabulary):
     """Stories one after the other, cut so that every window begins with the end mark of the one before."""
     index = {word: token for token, word in enumerate(vocabulary)}
@@ -124,7 +148,8 @@ def windows(seed, number, vocabulary):
 
 @torch.no_grad()
 def held_out_loss(net, held_out):
-    losses = [F.cross_entropy(net(part[:, :-1]).flatten(0, 1), part[:, 1:].flatten()) for part in held_out.split(16)]
+    losses = [F.cross_entropy(net(part[:, :-1]).flatten(0, 1), part[:, 1:].flatten())
+              for part in held_out.split(16)]
     return float(torch.stack(losses).mean())
 
 
@@ -144,15 +169,15 @@ def train(name, vocabulary, held_out, target=None):
     plan, shape = PLANS[name], SHAPES[name]
     torch.manual_seed(plan["seed"])
     generator = torch.Generator().manual_seed(plan["seed"])
-    net = Net(len(vocabulary), **shape)
+    net = Net(len(vocabulary), **(shape | dict(layers=plan.get("shallow_layers", shape["layers"]))))
     text = windows(plan["seed"], plan["steps"] * plan["windows"], vocabulary)
     order = torch.randperm(len(text), generator=generator)
-    muon = Muon(net)
-    adam = torch.optim.Adam([dict(params=[net.embedding], lr=0.01), dict(params=[net.head], lr=0.004)],
-                            betas=(0.9, 0.95))
-    base = [group["lr"] for group in adam.param_groups]
+    muon, adam = optimisers(net)
     start, log = time.time(), []
     for step in range(plan["steps"]):
+        if step == plan.get("shallow_steps"):
+            net = grown(net, shape)
+            muon, adam = optimisers(net)
         rows = order[(step * plan["windows"] + torch.arange(plan["windows"])) % len(order)]
         batch = text[rows]
         inputs, wanted = batch[:, :-1], batch[:, 1:]
@@ -167,13 +192,13 @@ def train(name, vocabulary, held_out, target=None):
         loss.backward()
         scale = schedule(step, plan["steps"])
         muon.step(scale)
-        for group, lr in zip(adam.param_groups, base):
-            group["lr"] = lr * scale
+        adam.param_groups[0]["lr"] = ADAM_RATE * scale
         adam.step()
         adam.zero_grad()
         log.append(loss.item())
         if step % 50 == 49:
-            print(f"{name} step {step + 1} loss {np.mean(log[-50:]):.4f} {time.time() - start:.0f} s", flush=True)
+            seconds = time.time() - start
+            print(f"{name} step {step + 1} loss {np.mean(log[-50:]):.4f} {seconds:.0f} s", flush=True)
         if step % 100 == 99:
             save(name, net)
     save(name, net)
@@ -181,12 +206,13 @@ def train(name, vocabulary, held_out, target=None):
     return net
 
 
-ARRAYS = ("embedding", "qkv", "out", "up", "down", "head")
+ARRAYS = ("embedding", "previous", "qkv", "out", "up", "down", "head")
 
 
 def save(name, net):
     OUT.mkdir(exist_ok=True)
-    arrays = {part: getattr(net, part).detach().numpy().astype(np.float16) for part in ARRAYS}
+    arrays = {part: getattr(net, part).detach() for part in ARRAYS} | {"head": net.unembedding().detach()}
+    arrays = {part: array.numpy().astype(np.float16) for part, array in arrays.items()}
     np.savez_compressed(OUT / f"{name}.npz", heads=net.heads, positions=POSITIONS, **arrays)
 
 
@@ -195,12 +221,13 @@ def load(name, vocabulary):
     with np.load(OUT / f"{name}.npz") as arrays, torch.no_grad():
         for part in ARRAYS:
             getattr(net, part).copy_(torch.from_numpy(arrays[part].astype(np.float32)))
+        net.head.sub_(0.5 * net.embedding.T)
     return net
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="target, aligned, weak: which to train (all, if none is named)")
+    parser.add_argument("names", nargs="*", help="which to train: target, aligned, weak (default: all)")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
