@@ -169,8 +169,6 @@ def test_sampled_texts_follow_the_targets_law(exact):
     right = joint_chi_square(first_two(target, draft, prompt, 20_000, seed=1), law)
     assert right.n == 20_000 and right.dof > 20
     assert right.p_value > 1e-3
-    weak = joint_chi_square(first_two(target, Remembering(exact.weak), prompt, 20_000, seed=2), law)
-    assert weak.p_value > 1e-3
 
 
 @pytest.mark.parametrize("rule", ["resample from p"])

@@ -1,7 +1,7 @@
 """Makes the course's real models again, from a seed: a target, an aligned draft and a weak draft.
 
     python -m pip install -r requirements.txt
-    python train.py                     # about 25 minutes on one CPU core
+    python train.py                     # about five minutes on one CPU core
     python train.py aligned weak        # only these; the target is read from its weights
 
 The models are those of ``specdec_lessons/transformer.py``, written once more in PyTorch: decoder-only, norm
