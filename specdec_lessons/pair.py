@@ -1,4 +1,4 @@
-"""The course's real models: a target and drafts that have read some ten thousand short stories.
+"""The course's real models: a target and drafts that have read some thousands of short stories.
 
 They are transformers of this package (``transformer.Transformer``), trained for this course on stories from a
 grammar (``data/training``) and small enough to travel with it. ``data/pair/MODEL_CARD.md`` says how they were
@@ -44,7 +44,7 @@ def load_pair(dtype="float32"):
 
     >>> target, aligned, weak = load_pair()
     >>> target.vocabulary == aligned.vocabulary == weak.vocabulary, len(target.layers)
-    (True, 20)
+    (True, 16)
     """
     vocabulary = pair_vocabulary()
     return Pair(*(_load(name, vocabulary, dtype) for name in Pair._fields))
