@@ -86,6 +86,10 @@ def distribution(name, value):
     A sum within ``SUM_TOLERANCE`` of one is rounding (float32 softmax) and is divided out;
     anything further off is an error.
     """
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1 and value.size:
+        total = value.sum()
+        if value.min() >= 0 and abs(total - 1) <= SUM_TOLERANCE:  # the usual case, in a decoder's loop
+            return value / total
     array = numbers(name, value, "a list of probabilities")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be one distribution of shape (V,), got shape {array.shape}")

@@ -195,11 +195,8 @@ def speculative_decode(target, draft, prompt, n_tokens, k=4, rng=None, temperatu
     policy = as_policy(k)
     rounds, remaining = [], n_tokens
     while remaining > 0 and (not rounds or rounds[-1].emitted[-1] != eos):
-        drafted, draft_rows = _propose(draft, context, remaining - 1, policy, rounds, temperature, rng)
-        target_rows = _score(target, context, drafted, temperature)
-        n = drafted.index(eos) + 1 if eos in drafted else len(drafted)  # nothing counts after the end
-        judged, emitted = verify(drafted[:n], draft_rows[:n], target_rows[:n + 1], rng)
-        rounds.append(_finished(drafted, judged, emitted, n, eos))
+        drafted, draft_rows = propose(draft, context, remaining - 1, policy, rounds, temperature, rng)
+        rounds.append(check(target, context, drafted, draft_rows, temperature, rng, eos, verify))
         context += rounds[-1].emitted
         remaining -= len(rounds[-1].emitted)
     return Trace(tuple(rounds))
@@ -215,12 +212,28 @@ def _settings(model, prompt, n_tokens, temperature, rng, eos):
     )
 
 
-def _propose(draft, context, at_most, policy, past, temperature, rng):
+def propose(draft, context, at_most, policy, past, temperature, rng):
+    """The first half of a round: the draft goes ahead, token by token. Returns the drafts and their rows.
+
+    The arguments are those of :func:`speculative_decode`, checked already: ``policy`` a policy object,
+    ``past`` the finished rounds. At most ``at_most`` tokens are drafted.
+    """
     drafted, rows = (), ()
     while len(drafted) < at_most and policy.draft_more(tuple(past), drafted, rows):
         row = _row(draft.next_probs(context + drafted), "the draft's next_probs", draft, temperature)
         drafted, rows = (*drafted, token_at(rng.random(), row)), (*rows, row)
     return drafted, rows
+
+
+def check(target, context, drafted, draft_rows, temperature, rng, eos=None, verify=verify):
+    """The second half of a round: the target's one pass over the drafts, and its verdicts. Returns a Round.
+
+    The arguments are those of :func:`speculative_decode` and what :func:`propose` returned.
+    """
+    target_rows = _score(target, context, drafted, temperature)
+    n = drafted.index(eos) + 1 if eos in drafted else len(drafted)  # nothing counts after the end
+    judged, emitted = verify(drafted[:n], draft_rows[:n], target_rows[:n + 1], rng)
+    return _finished(drafted, judged, emitted, n, eos)
 
 
 def _score(target, context, drafted, temperature):
