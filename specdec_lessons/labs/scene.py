@@ -16,7 +16,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from specdec_lessons.figures.style import STATES
 
-HEIGHTS = {"drafted": 0.55, "accepted": 0.9, "rejected": 0.4, "discarded": 0.16, "correction": 1.3, "bonus": 1.3}
+HEIGHTS = {"drafted": 0.55, "accepted": 0.9, "rejected": 0.4, "discarded": 0.16, "correction": 1.3,
+           "bonus": 1.3}
 GAP = 0.12  # between blocks, in rows
 APART = 0.35  # by how much the target's own token stands apart from the drafts, in rows
 OWN = ("correction", "bonus")
@@ -36,13 +37,26 @@ class Block(NamedTuple):
     state: str
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What the scene shows in one state: blocks of earlier rounds, of the present one, the chosen block."""
+
+    past: tuple
+    present: tuple
+    n_rows: int
+    n_columns: int
+    width: float
+    chosen: Block | None = None
+
+
 def blocks(rows):
     """The blocks of some rows, each a sequence of states.
 
     >>> blocks([("accepted", "bonus")])
     (Block(row=0, column=0, state='accepted'), Block(row=0, column=1, state='bonus'))
     """
-    return tuple(Block(row, column, state) for row, states in enumerate(rows) for column, state in enumerate(states))
+    return tuple(Block(row, column, state)
+                 for row, states in enumerate(rows) for column, state in enumerate(states))
 
 
 def brick_width(n_rows, n_columns):
@@ -61,14 +75,15 @@ def room(n_rows):
     {'drafted': 32, 'accepted': 32, 'rejected': 2, 'discarded': 32, 'correction': 2, 'bonus': 2}
     """
     drafts = MOST_COLUMNS - 1
-    return {state: n_rows * (drafts if state in ("drafted", "accepted", "discarded") else 1) for state in STATES}
+    return {state: n_rows * (1 if state in ("rejected", *OWN) else drafts) for state in STATES}
 
 
 def vertices(made, places, width):
     """Corners of some blocks, shape (24 × places in all, 3): five sides each, and its sign on top.
 
-    Each state has its own stretch of the array, of ``places`` blocks; what is not used has no size. So a change of
-    the rounds changes this one array, never texture coordinates or indices, and no half of it is ever on show.
+    Each state has its own stretch of the array, of ``places`` blocks; what is not used has no size. So a
+    change of the rounds changes this one array, never texture coordinates or indices, and no half of it is
+    ever on show.
 
     >>> vertices((Block(0, 0, "bonus"),), room(1), 1.0).shape
     (1224, 3)
@@ -76,7 +91,7 @@ def vertices(made, places, width):
     all_corners = np.zeros((sum(places.values()), 24, 3), np.float32)
     start = 0
     for state, most in places.items():
-        corner = np.array([(left(block, width), -block.row - 1.0, 0.0) for block in made if block.state == state])
+        corner = np.array([(left(one, width), -one.row - 1.0, 0.0) for one in made if one.state == state])
         if len(corner):
             corner += (GAP / 2, GAP / 2, 0)
             size = np.array([width - GAP, 1 - GAP, HEIGHTS[state]])
@@ -91,7 +106,8 @@ def texture_places(places):
     uvs = []
     for column, most in enumerate(places.values()):
         x = (column + np.array([_INSET, 1 - _INSET, 1 - _INSET, _INSET])) / len(STATES)
-        sides, sign = (np.stack([x, (line + np.array([1 - _INSET, 1 - _INSET, _INSET, _INSET])) / 2], axis=-1) for line in (0, 1))
+        y = np.array([1 - _INSET, 1 - _INSET, _INSET, _INSET])
+        sides, sign = (np.stack([x, (line + y) / 2], axis=-1) for line in (0, 1))
         uvs.append(np.tile(np.concatenate([np.tile(sides, (5, 1)), sign]), (most, 1)))
     return np.concatenate(uvs).astype(np.float32)
 
@@ -187,15 +203,15 @@ def at(position, width, n_columns):
 
 
 def camera(n_rows, n_columns, width, aspect=1.5, from_above=False):
-    """Nine numbers: where the camera stands, what it looks at, which way is up. All of the scene is in view."""
+    """Nine numbers: where the camera stands, what it looks at, which way is up. All blocks are in view."""
     slant, turn = np.radians((89.9, 0.0) if from_above else (50.0, 20.0))
     back = np.array([np.sin(turn) * np.cos(slant), -np.cos(turn) * np.cos(slant), np.sin(slant)])
     right = np.array([np.cos(turn), np.sin(turn), 0.0])
     upward = np.cross(back, right)
     reach = np.tan(np.radians(FIELD_OF_VIEW / 2))
-    far_left, near_right = (-1.6, 0.4), (n_columns * width + APART + 0.3, -n_rows - 0.4)  # with room for the labels
-    corners = np.array([(x, y, z) for x in (far_left[0], near_right[0]) for y in (far_left[1], near_right[1])
-                        for z in (0.0, max(HEIGHTS.values()))])
+    right_end = n_columns * width + APART + 0.3
+    corners = np.array([(x, y, z) for x in (-1.6, right_end)  # with room for the labels on the left
+                        for y in (0.4, -n_rows - 0.4) for z in (0.0, max(HEIGHTS.values()))])
     target = corners.mean(axis=0)
     for _ in range(8):  # the middle of the picture depends on the distance, and that on the middle
         along, across, up = ((corners - target) @ way for way in (back, right, upward))
@@ -226,32 +242,36 @@ class Scene:
 
         self._k3d, self._on_click = k3d, on_click
         self.plot = k3d.plot(
-            height=HEIGHT, background_color=-1, grid_visible=False, menu_visibility=False, camera_auto_fit=False,
-            camera_mode="orbit", camera_fov=FIELD_OF_VIEW, mode="callback", axes_helper=0.0, antialias=2, lighting=1.6,
-            camera_zoom_speed=1.2, grid_auto_fit=False, snapshot_type="inline", name="rounds")
+            height=HEIGHT, background_color=-1, grid_visible=False, grid_auto_fit=False,
+            menu_visibility=False, camera_auto_fit=False, camera_mode="orbit", camera_fov=FIELD_OF_VIEW, mode="callback",
+            axes_helper=0.0, antialias=1, lighting=1.6)
         self.plot.layout.width = "100%"
         self.past, self.present = (self._blocks(room(n_rows)) for n_rows in (MOST_ROWS, 1))
-        self.frame = k3d.lines(*frame_lines(Block(0, 0, "accepted"), 1.0), indices_type="segment", color=FRAME, width=0.09,
-                               shader="mesh")
-        self.floor = k3d.mesh(floor(1, 1.0), quads(MOST_ROWS), color=GREY, opacity=0.28, side="double", compression_level=1)
-        self.labels = k3d.text([" "], [0, 0, 0], color=GREY, reference_point="rc", size=0.9, label_box=False, is_html=True)
+        self.frame = k3d.lines(*frame_lines(Block(0, 0, "accepted"), 1.0), indices_type="segment",
+                               color=FRAME, width=0.09, shader="mesh")
+        self.floor = k3d.mesh(floor(1, 1.0), quads(MOST_ROWS), color=GREY, opacity=0.28, side="double",
+                              compression_level=1)
+        self.labels = k3d.text([" "], [0, 0, 0], color=GREY, reference_point="rc", size=0.9, label_box=False,
+                               is_html=True)
         self.objects = (self.floor, self.past, self.present, self.frame, self.labels)
         for one in self.objects:
             self.plot += one
         self._shown, self._home = {}, None
 
     def _blocks(self, places):
-        return self._k3d.mesh(vertices((), places, 1.0), quads(6 * sum(places.values())), uvs=texture_places(places),
-                              texture=texture(), compression_level=1, click_callback=self._clicked)
+        return self._k3d.mesh(
+            vertices((), places, 1.0), quads(6 * sum(places.values())), uvs=texture_places(places),
+            texture=texture(), compression_level=1, click_callback=self._clicked)
 
     def _clicked(self, content):
         self._on_click(*at(content["position"], self._home.width, self._home.n_columns))
 
     def show(self, drawn):
         """Bring the plot to a ``Drawn``; what has not changed is not sent again."""
-        for thing, name, made, n_rows in ((self.past, "past", drawn.past, MOST_ROWS), (self.present, "present", drawn.present, 1)):
-            if self._is_new(name, (made, drawn.width)):
-                thing.vertices = vertices(made, room(n_rows), drawn.width)
+        if self._is_new("past", (drawn.past, drawn.width)):
+            self.past.vertices = vertices(drawn.past, room(MOST_ROWS), drawn.width)
+        if self._is_new("present", (drawn.present, drawn.width)):
+            self.present.vertices = vertices(drawn.present, room(1), drawn.width)
         if self._is_new("frame", (drawn.chosen, drawn.width)):
             block = drawn.chosen
             self.frame.visible = block is not None
@@ -267,7 +287,7 @@ class Scene:
     def _lay_out(self, drawn):
         n, across = drawn.n_rows, drawn.n_columns * drawn.width + APART
         self.floor.vertices = floor(n, across)
-        self.plot.grid = [-2.0, -n - 1.0, -0.1, across + 1.0, 1.0, 2.0]  # what the near and far plane are set by
+        self.plot.grid = [-2.0, -n - 1.0, -0.1, across + 1.0, 1.0, 2.0]  # near and far plane depend on it
         numbers = row_labels(n)
         with self.labels.hold_sync():
             self.labels.position = [x for number in numbers for x in (-0.35, 0.5 - number, 0.0)]
@@ -288,15 +308,3 @@ class Scene:
         """Close the objects; they hang on the plot by their numbers alone."""
         for one in self.objects:
             one.close()
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What the scene shows in one state: the blocks of the rounds before this one, those of this one, the chosen one."""
-
-    past: tuple
-    present: tuple
-    n_rows: int
-    n_columns: int
-    width: float
-    chosen: Block | None = None
