@@ -56,8 +56,8 @@ class LaboratoryLab(kit.Lab):
     Without models it runs the course's story model with a draft that is accepted at the rate that is set.
     With ``target``, ``draft`` and ``prompt`` (token ids) it runs these: ``draft`` is one model, or several by
     name, such as ``{"aligned": …, "weak": …}``, and the models decide the acceptance rate. ``k``, ``a``,
-    ``c``, ``n_rounds`` and ``seed`` are what the controls begin with; ``eos`` is a token id that ends the text.
-    ValueError for bad values.
+    ``c``, ``n_rounds`` and ``seed`` are what the controls begin with; ``eos`` is a token id that ends the
+    text. ValueError for bad values.
 
     >>> lab = LaboratoryLab(n_rounds=12)
     >>> lab.reading().sentence.startswith("12 rounds: ")
@@ -89,7 +89,8 @@ class LaboratoryLab(kit.Lab):
             kit.html_box(replay.legend()),
             widgets.HBox([self.views["space"].widget, self.views["map"].widget],
                          layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%")),
-            kit.row([self.round.widget, self.position.widget, self.views["block"].widget], gap="2px 18px"),
+            widgets.HBox([self.round.widget, self.position.widget, self.views["block"].widget],
+                         layout=widgets.Layout(flex_flow="row wrap", grid_gap="2px 18px", align_items="flex-start")),
         ])
         self.widget.add_class("sdl-lab3d")
 
@@ -176,7 +177,8 @@ class LaboratoryLab(kit.Lab):
         framed.add_class("sdl-frame3d")
         self.views["space"] = kit.View(rounds.drawn, self._show_space, framed)
         for name, flex in (("space", "3 1 420px"), ("map", "0 0 310px"), ("block", "1 1 540px")):
-            self.views[name].widget.layout = widgets.Layout(flex=flex, width="auto", min_width="0")
+            layout = self.views[name].widget.layout
+            layout.flex, layout.width, layout.min_width = flex, "auto", "0"
 
     def _show_space(self, drawn):
         if self.scene is None:
@@ -252,8 +254,10 @@ class LaboratoryLab(kit.Lab):
 
     def close(self):
         if self.scene is not None:
+            self._space.children = ()
             self.scene.close()
             self.scene = None
+        self._link.close()
         super().close()
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from ipywidgets import Widget
 from PIL import Image, ImageDraw, ImageFont
 
 from specdec_lessons.figures.style import STATES
@@ -193,13 +194,18 @@ def frame_lines(block, width):
     return (low + size * corners).astype(np.float32), np.array(edges, dtype=np.uint32)
 
 
-def at(position, width, n_columns):
-    """(row, column) of the block that holds a point of the scene, for example where the mouse clicked.
+def at(position, made, width):
+    """(row, column) of the block among ``made`` that is hit at a point of the scene, None where there is none.
 
-    >>> at((3.1, -0.4, 0.9), width=1.0, n_columns=5), at((5.2, -0.4, 0.9), width=1.0, n_columns=5)
-    ((0, 3), (0, 4))
+    >>> at((0.9, -0.4, 0.9), (Block(0, 0, "accepted"), Block(0, 1, "bonus")), width=1.0)
+    (0, 0)
     """
-    return int(np.ceil(-position[1])) - 1, min(int(position[0] // width), n_columns - 1)
+    row = int(np.ceil(-position[1])) - 1
+    beside = [block for block in made if block.row == row]
+    if not beside:
+        return None
+    hit = min(beside, key=lambda block: abs(left(block, width) + width / 2 - position[0]))
+    return hit.row, hit.column
 
 
 def camera(n_rows, n_columns, width, aspect=1.5, from_above=False):
@@ -243,8 +249,8 @@ class Scene:
         self._k3d, self._on_click = k3d, on_click
         self.plot = k3d.plot(
             height=HEIGHT, background_color=-1, grid_visible=False, grid_auto_fit=False,
-            menu_visibility=False, camera_auto_fit=False, camera_mode="orbit", camera_fov=FIELD_OF_VIEW, mode="callback",
-            axes_helper=0.0, antialias=1, lighting=1.6)
+            menu_visibility=False, camera_auto_fit=False, camera_mode="orbit", camera_fov=FIELD_OF_VIEW,
+            mode="callback", axes_helper=0.0, antialias=1, lighting=1.6)
         self.plot.layout.width = "100%"
         self.past, self.present = (self._blocks(room(n_rows)) for n_rows in (MOST_ROWS, 1))
         self.frame = k3d.lines(*frame_lines(Block(0, 0, "accepted"), 1.0), indices_type="segment",
@@ -256,7 +262,7 @@ class Scene:
         self.objects = (self.floor, self.past, self.present, self.frame, self.labels)
         for one in self.objects:
             self.plot += one
-        self._shown, self._home = {}, None
+        self._shown, self._drawn = {}, None
 
     def _blocks(self, places):
         return self._k3d.mesh(
@@ -264,10 +270,13 @@ class Scene:
             texture=texture(), compression_level=1, click_callback=self._clicked)
 
     def _clicked(self, content):
-        self._on_click(*at(content["position"], self._home.width, self._home.n_columns))
+        hit = at(content["position"], self._drawn.past + self._drawn.present, self._drawn.width)
+        if hit is not None:
+            self._on_click(*hit)
 
     def show(self, drawn):
         """Bring the plot to a ``Drawn``; what has not changed is not sent again."""
+        self._drawn = drawn
         if self._is_new("past", (drawn.past, drawn.width)):
             self.past.vertices = vertices(drawn.past, room(MOST_ROWS), drawn.width)
         if self._is_new("present", (drawn.present, drawn.width)):
@@ -292,12 +301,11 @@ class Scene:
         with self.labels.hold_sync():
             self.labels.position = [x for number in numbers for x in (-0.35, 0.5 - number, 0.0)]
             self.labels.text = [f"round {number}" if number == 1 else str(number) for number in numbers]
-        self._home = drawn
         self.look()
 
     def look(self, from_above=False):
         """Put the camera where it stood at first, or above the middle."""
-        drawn = self._home
+        drawn = self._drawn
         wanted = camera(drawn.n_rows, drawn.n_columns, drawn.width, from_above=from_above)
         if list(self.plot.camera) == wanted:
             self.plot.send_state("camera")
@@ -305,6 +313,7 @@ class Scene:
         self.plot.render()  # once more: labels are placed by where the camera was when the last drawing began
 
     def close(self):
-        """Close the objects; they hang on the plot by their numbers alone."""
-        for one in self.objects:
-            one.close()
+        """Close the plot and its objects, which hang on it by their numbers alone."""
+        for one in (*self.objects, self.plot):
+            one.layout.close()
+            Widget.close(one)  # k3d's own close() of a plot leaves the widget open
