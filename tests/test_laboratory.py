@@ -176,7 +176,7 @@ BLOCKS = scene.blocks([rounds.states_of(one) for one in (REJECTED, ACCEPTED)] + 
 
 def boxes(made, width, n_rows=scene.MOST_ROWS):
     """Corners (24, 3) of the blocks that have a size, in the order of the array."""
-    corners = scene.vertices(made, scene.room(n_rows), width).reshape(-1, 24, 3)
+    corners = scene.vertices(made, scene.room(n_rows, 16, finished=False), width).reshape(-1, 24, 3)
     return corners[np.ptp(corners, axis=1).any(axis=1)]
 
 
@@ -207,12 +207,23 @@ def test_sides_face_outwards_and_signs_upwards():
 
 def test_a_full_laboratory_is_two_meshes_of_one_size():
     full = scene.blocks([("accepted",) * 16 + ("bonus",)] * 64)
-    empty = scene.vertices((), scene.room(64), 1.0)
+    room = scene.room(64, 16)
+    empty = scene.vertices((), room, 1.0)
     assert len(boxes(full, 1.0)) == 64 * 17
-    assert scene.vertices(full, scene.room(64), 1.0).shape == empty.shape and not empty.any()
-    places = sum(scene.room(64).values())
-    assert scene.texture_places(scene.room(64)).shape == (24 * places, 2) and empty.shape == (24 * places, 3)
+    assert scene.vertices(full, room, 1.0).shape == empty.shape and not empty.any()
+    places = sum(room.values())
+    assert scene.texture_places(room).shape == (24 * places, 2) and empty.shape == (24 * places, 3)
     assert scene.quads(6 * places).max() == 24 * places - 1
+
+
+@pytest.mark.parametrize("n, k", [(1, 1), (24, 8), (25, 8), (24, 9), (64, 16), (3, 16)])
+def test_meshes_hold_any_outcome(n, k):
+    size = next(size for size in scene.SIZES if n <= size[0] and k <= size[1])
+    for row in (("accepted",) * k + ("bonus",), ("rejected",) + ("discarded",) * (k - 1) + ("correction",)):
+        made = scene.blocks([row] * n)
+        corners = scene.vertices(made, scene.room(*size), 1.0).reshape(-1, 24, 3)
+        assert np.ptp(corners, axis=1).any(axis=1).sum() == len(made)
+    assert np.ptp(scene.vertices(scene.blocks([("drafted",) * k]), scene.PRESENT, 1.0), axis=0).all()
 
 
 def test_texture_holds_colour_and_sign_of_each_state():
@@ -231,7 +242,7 @@ def test_texture_holds_colour_and_sign_of_each_state():
 
 @pytest.mark.parametrize("corner, state_name", [(0, "drafted"), (5, "bonus")])
 def test_texture_coordinates_point_into_the_tile_of_the_state(corner, state_name):
-    uvs = scene.texture_places(scene.room(1)).reshape(-1, 24, 2)
+    uvs = scene.texture_places(scene.PRESENT).reshape(-1, 24, 2)
     place = {"drafted": 0, "bonus": len(uvs) - 1}[state_name]
     column = list(STATES).index(state_name)
     assert (column / 6 < uvs[place][:, 0]).all() and (uvs[place][:, 0] < (column + 1) / 6).all()

@@ -85,7 +85,7 @@ class LaboratoryLab(kit.Lab):
             widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden")),
             kit.row(settings, gap="2px 18px"),
             self.views["numbers"].widget,
-            kit.row([self.play, *self._steps, self.frame, self.speed, *self._looks], gap="4px 10px"),
+            kit.row([self.play, self.toggle, *self._steps, self.frame, self.speed, *self._looks], gap="4px 10px"),
             kit.html_box(replay.legend()),
             widgets.HBox([self.views["space"].widget, self.views["map"].widget],
                          layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%")),
@@ -141,13 +141,13 @@ class LaboratoryLab(kit.Lab):
             self.controls["draft"] = self.draft
 
     def _make_player(self):
-        """Nothing unfolds unless the learner presses play, so nothing moves where motion is unwelcome."""
-        self.play = widgets.Play(interval=replay.SPEEDS["fast"], tooltip="Let the rounds unfold",
-                                 show_repeat=False, layout=widgets.Layout(width="auto"))
+        """Nothing unfolds by itself: only when play is pressed, which there is only where motion is welcome."""
+        self.play = widgets.Play(interval=replay.SPEEDS["fast"], show_repeat=False)
+        self.toggle, pressed = kit.play_button(self.play, "Let the rounds unfold, or pause")
         self.frame = widgets.IntSlider(
             readout=False, description="unfold", tooltip="How far the rounds have unfolded",
             style={"description_width": "initial"}, layout=widgets.Layout(width="200px"))
-        self._link = widgets.jslink((self.play, "value"), (self.frame, "value"))
+        self.links = [widgets.jslink((self.play, "value"), (self.frame, "value")), pressed]
         self._steps = [kit.button("Back", "One step back", lambda: self.step(-1), icon="step-backward"),
                        kit.button("Step", "One step forward", lambda: self.step(1), icon="step-forward")]
         self.speed = widgets.Dropdown(
@@ -158,6 +158,8 @@ class LaboratoryLab(kit.Lab):
         self._looks = [
             kit.button("Reset view", "The camera where it stood at first", self.reset_view, icon="undo"),
             kit.button("From above", "Look straight down", lambda: self.reset_view(True), icon="th")]
+        for part in (self.toggle, self.speed):
+            part.add_class("sdl-motion")  # the style sheet hides these where less motion is wanted
         self.frame.max = self.play.max = 2 * self.n_rounds.value
         self.frame.value = self.play.value = self.frame.max
         self.frame.observe(lambda _: self._quiet or self.update(), names="value")
@@ -257,7 +259,6 @@ class LaboratoryLab(kit.Lab):
             self._space.children = ()
             self.scene.close()
             self.scene = None
-        self._link.close()
         super().close()
 
 

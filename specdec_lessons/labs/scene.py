@@ -69,14 +69,16 @@ def brick_width(n_rows, n_columns):
     return round(min(max(0.75 * n_rows / n_columns, 1.0), 2.6), 1)
 
 
-def room(n_rows):
-    """How many blocks of each state ``n_rows`` rows can hold, by state.
+def room(n_rows, n_drafts, finished=True):
+    """How many blocks of each state ``n_rows`` rows of ``n_drafts`` drafts can hold, by state.
 
-    >>> room(2)
-    {'drafted': 32, 'accepted': 32, 'rejected': 2, 'discarded': 32, 'correction': 2, 'bonus': 2}
+    Only the present row, which is not ``finished``, holds drafts without a verdict.
+
+    >>> room(2, 16)
+    {'drafted': 0, 'accepted': 32, 'rejected': 2, 'discarded': 32, 'correction': 2, 'bonus': 2}
     """
-    drafts = MOST_COLUMNS - 1
-    return {state: n_rows * (1 if state in ("rejected", *OWN) else drafts) for state in STATES}
+    most = {state: n_rows * (1 if state in ("rejected", *OWN) else n_drafts) for state in STATES}
+    return {**most, "drafted": 0 if finished else most["drafted"]}
 
 
 def vertices(made, places, width):
@@ -86,8 +88,8 @@ def vertices(made, places, width):
     change of the rounds changes this one array, never texture coordinates or indices, and no half of it is
     ever on show.
 
-    >>> vertices((Block(0, 0, "bonus"),), room(1), 1.0).shape
-    (1224, 3)
+    >>> vertices((Block(0, 0, "bonus"),), room(1, 16), 1.0).shape
+    (840, 3)
     """
     all_corners = np.zeros((sum(places.values()), 24, 3), np.float32)
     start = 0
@@ -118,6 +120,9 @@ def quads(count):
     two = np.array([(0, 1, 2), (0, 2, 3)], dtype=np.uint32)
     return (two + 4 * np.arange(count, dtype=np.uint32)[:, None, None]).reshape(-1, 3)
 
+
+SIZES = ((24, 8), (24, 16), (64, 8), (MOST_ROWS, MOST_COLUMNS - 1))  # rows and drafts of meshes, small first
+PRESENT = room(1, MOST_COLUMNS - 1, finished=False)
 
 # Corners of the sides of a unit block, seen from outside counter-clockwise from the lower left.
 _SIDES = np.array([
@@ -252,15 +257,15 @@ class Scene:
             menu_visibility=False, camera_auto_fit=False, camera_mode="orbit", camera_fov=FIELD_OF_VIEW,
             mode="callback", axes_helper=0.0, antialias=1, lighting=1.6)
         self.plot.layout.width = "100%"
-        self.past, self.present = (self._blocks(room(n_rows)) for n_rows in (MOST_ROWS, 1))
+        self.present = self._blocks(PRESENT)
+        self._size, self.past = SIZES[0], self._blocks(room(*SIZES[0]))
         self.frame = k3d.lines(*frame_lines(Block(0, 0, "accepted"), 1.0), indices_type="segment",
                                color=FRAME, width=0.09, shader="mesh")
         self.floor = k3d.mesh(floor(1, 1.0), quads(MOST_ROWS), color=GREY, opacity=0.28, side="double",
                               compression_level=1)
         self.labels = k3d.text([" "], [0, 0, 0], color=GREY, reference_point="rc", size=0.9, label_box=False,
                                is_html=True)
-        self.objects = (self.floor, self.past, self.present, self.frame, self.labels)
-        for one in self.objects:
+        for one in (self.floor, self.past, self.present, self.frame, self.labels):
             self.plot += one
         self._shown, self._drawn = {}, None
 
@@ -277,10 +282,11 @@ class Scene:
     def show(self, drawn):
         """Bring the plot to a ``Drawn``; what has not changed is not sent again."""
         self._drawn = drawn
-        if self._is_new("past", (drawn.past, drawn.width)):
-            self.past.vertices = vertices(drawn.past, room(MOST_ROWS), drawn.width)
+        self._make_room(drawn)
+        if self._is_new("past", (drawn.past, drawn.width, self._size)):
+            self.past.vertices = vertices(drawn.past, room(*self._size), drawn.width)
         if self._is_new("present", (drawn.present, drawn.width)):
-            self.present.vertices = vertices(drawn.present, room(1), drawn.width)
+            self.present.vertices = vertices(drawn.present, PRESENT, drawn.width)
         if self._is_new("frame", (drawn.chosen, drawn.width)):
             block = drawn.chosen
             self.frame.visible = block is not None
@@ -288,6 +294,15 @@ class Scene:
                 self.frame.vertices = frame_lines(block, drawn.width)[0]
         if self._is_new("size", (drawn.n_rows, drawn.n_columns, drawn.width)):
             self._lay_out(drawn)
+
+    def _make_room(self, drawn):
+        """A mesh of another size where the rounds need or leave more: it holds ``room`` for them, full or not."""
+        wanted = next(size for size in SIZES if drawn.n_rows <= size[0] and drawn.n_columns <= size[1] + 1)
+        if wanted != self._size:
+            old, self._size, self.past = self.past, wanted, self._blocks(room(*wanted))
+            self.plot -= old
+            self.plot += self.past
+            _close(old)
 
     def _is_new(self, name, what):
         new, self._shown[name] = self._shown.get(name) != what, what
@@ -314,6 +329,10 @@ class Scene:
 
     def close(self):
         """Close the plot and its objects, which hang on it by their numbers alone."""
-        for one in (*self.objects, self.plot):
-            one.layout.close()
-            Widget.close(one)  # k3d's own close() of a plot leaves the widget open
+        for one in (*self.plot.objects, self.plot):
+            _close(one)
+
+
+def _close(one):
+    one.layout.close()
+    Widget.close(one)  # k3d's own close() of a plot leaves the widget open
