@@ -122,6 +122,7 @@ def quads(count):
 
 
 SIZES = ((24, 8), (24, 16), (64, 8), (MOST_ROWS, MOST_COLUMNS - 1))  # rows and drafts of meshes, small first
+GROUND = np.array([(-80, -160, 0), (160, -160, 0), (160, 80, 0), (-80, 80, 0)], dtype=np.float32) - (0, 0, 0.05)
 PRESENT = room(1, MOST_COLUMNS - 1, finished=False)
 
 # Corners of the sides of a unit block, seen from outside counter-clockwise from the lower left.
@@ -199,18 +200,22 @@ def frame_lines(block, width):
     return (low + size * corners).astype(np.float32), np.array(edges, dtype=np.uint32)
 
 
-def at(position, made, width):
-    """(row, column) of the block among ``made`` that is hit at a point of the scene, None where there is none.
+def hit(eye, point, made, width):
+    """The first of the blocks ``made`` on the way from ``eye`` to a ``point`` behind them, None if there is none.
 
-    >>> at((0.9, -0.4, 0.9), (Block(0, 0, "accepted"), Block(0, 1, "bonus")), width=1.0)
-    (0, 0)
+    >>> hit((0.5, -0.5, 9.0), (0.5, -0.5, 0.0), (Block(0, 0, "accepted"), Block(0, 1, "bonus")), width=1.0)
+    Block(row=0, column=0, state='accepted')
     """
-    row = int(np.ceil(-position[1])) - 1
-    beside = [block for block in made if block.row == row]
-    if not beside:
+    if not made:
         return None
-    hit = min(beside, key=lambda block: abs(left(block, width) + width / 2 - position[0]))
-    return hit.row, hit.column
+    low = np.array([(left(one, width) + GAP / 2, -one.row - 1 + GAP / 2, 0.0) for one in made])
+    high = low + [(width - GAP, 1 - GAP, HEIGHTS[one.state]) for one in made]
+    eye, way = np.asarray(eye, dtype=float), np.subtract(point, eye)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = (low - eye) / way, (high - eye) / way
+    enter, leave = np.fmin(first, second).max(axis=1), np.fmax(first, second).min(axis=1)
+    enter = np.where((enter <= leave) & (leave > 0), enter, np.inf)
+    return made[int(enter.argmin())] if np.isfinite(enter.min()) else None
 
 
 def camera(n_rows, n_columns, width, aspect=1.5, from_above=False):
@@ -265,19 +270,22 @@ class Scene:
                               compression_level=1)
         self.labels = k3d.text([" "], [0, 0, 0], color=GREY, reference_point="rc", size=0.9, label_box=False,
                                is_html=True)
-        for one in (self.floor, self.past, self.present, self.frame, self.labels):
+        # k3d searches a mesh as it was when it was made, so clicks are taken by a ground that never changes
+        self.ground = k3d.mesh(GROUND, quads(1), color=GREY, opacity=0.0, side="double", click_callback=self._clicked)
+        for one in (self.ground, self.floor, self.past, self.present, self.frame, self.labels):
             self.plot += one
         self._shown, self._drawn = {}, None
 
     def _blocks(self, places):
         return self._k3d.mesh(
             vertices((), places, 1.0), quads(6 * sum(places.values())), uvs=texture_places(places),
-            texture=texture(), compression_level=1, click_callback=self._clicked)
+            texture=texture(), compression_level=1)
 
     def _clicked(self, content):
-        hit = at(content["position"], self._drawn.past + self._drawn.present, self._drawn.width)
-        if hit is not None:
-            self._on_click(*hit)
+        drawn = self._drawn
+        found = hit(self.plot.camera[:3], content["position"], drawn.past + drawn.present, drawn.width)
+        if found is not None:
+            self._on_click(found.row, found.column)
 
     def show(self, drawn):
         """Bring the plot to a ``Drawn``; what has not changed is not sent again."""

@@ -1,4 +1,4 @@
-"""The laboratory as a learner uses it: orbit, zoom, reset, choose, rebuild, all in a browser that has WebGL."""
+"""The laboratory as a learner uses it: orbit, zoom, reset, choose, rebuild, in a browser that has WebGL."""
 
 import io
 
@@ -14,8 +14,8 @@ SOFTWARE_WEBGL = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--i
 NO_WEBGL = ["--disable-gpu", "--disable-3d-apis"]
 CELLS = {
     "lab": "from specdec_lessons.labs import LaboratoryLab\nlab = LaboratoryLab(n_rounds=12)\nlab",
-    "break": 'good = lab.views["space"].compute\nlab.views["space"].compute = lambda state: {}["missing"]\nlab.update()',
-    "mend": 'lab.views["space"].compute = good\nlab.update()',
+    "break": 'space = lab.views["space"]\ngood, space.compute = space.compute, lambda state: {}["no"]\nlab.update()',
+    "mend": "space.compute = good\nlab.update()",
     "twice": "lab",
 }
 
@@ -123,7 +123,8 @@ def test_every_state_is_in_the_picture(page):
     for name, hue in (("accepted", 164), ("rejected", 26), ("correction", 202), ("bonus", 41)):
         low, high = seen.min(axis=1), seen.max(axis=1)
         vivid = seen[(high > 90) & (high - low > 0.6 * high)] / 255.0
-        angle = np.degrees(np.arctan2(np.sqrt(3) * (vivid[:, 1] - vivid[:, 2]), 2 * vivid[:, 0] - vivid[:, 1] - vivid[:, 2]))
+        red, green, blue = vivid.T
+        angle = np.degrees(np.arctan2(np.sqrt(3) * (green - blue), 2 * red - green - blue))
         assert (np.abs((angle - hue + 180) % 360 - 180) < 9).mean() > 0.01, name
 
 
@@ -168,7 +169,8 @@ def test_a_new_k_rebuilds_the_blocks(page):
     slider(page, "proposal length k").focus()
     for _ in range(6):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => document.querySelectorAll('.sdl-map li:first-child i').length === 11", timeout=15000)
+    page.wait_for_function(
+        "() => document.querySelectorAll('.sdl-map li:first-child i').length === 11", timeout=15000)
     assert differ(before, picture(page)) > 0.1
     assert "of 120" in page.locator("dd:has([data-quantity='wasted_drafts'])").first.inner_text()
 
@@ -176,8 +178,9 @@ def test_a_new_k_rebuilds_the_blocks(page):
 def test_rounds_unfold_by_play_and_by_hand(page):
     whole = page.locator(".sdl-map li").count()
     page.locator("button:has-text('Play')").first.click()
-    page.wait_for_function("n => document.querySelectorAll('.sdl-map li').length < n", arg=whole, timeout=15000)
-    page.wait_for_function("n => document.querySelectorAll('.sdl-map li').length === n", arg=whole, timeout=60000)
+    lines = "document.querySelectorAll('.sdl-map li').length"
+    page.wait_for_function(f"n => {lines} < n", arg=whole, timeout=15000)
+    page.wait_for_function(f"n => {lines} === n", arg=whole, timeout=60000)
     page.wait_for_timeout(1000)
     page.get_by_role("button", name="Back").first.click()
     page.wait_for_function("() => document.querySelector('.sdl-summary').textContent.startsWith('11 rounds')")
@@ -196,7 +199,8 @@ def test_it_fits_a_narrow_window(page):
     page.set_viewport_size({"width": 1024, "height": 1000})
     page.wait_for_timeout(800)
     right = page.locator(".sdl-lab3d").first.bounding_box()
-    for part in page.locator(".sdl-lab3d .widget-slider, .sdl-lab3d button, .sdl-lab3d canvas, .sdl-map").all():
+    parts = ", ".join(f".sdl-lab3d {part}" for part in (".widget-slider", "button", "canvas", ".sdl-map"))
+    for part in page.locator(parts).all():
         if part.is_visible():
             box = part.bounding_box()
             assert box["x"] + box["width"] <= right["x"] + right["width"] + 1
@@ -218,8 +222,9 @@ def test_displayed_twice_both_follow(page):
     page.locator(".widget-slider:has(.widget-label:text-is('draft cost c')) [role=slider]").first.focus()
     page.keyboard.press("End")
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.sdl-summary')].every(one => one.textContent.includes('draft cost 1.00'))"
-        " && document.querySelectorAll('.sdl-summary').length === 2", timeout=15000)
+        "() => { const found = [...document.querySelectorAll('.sdl-summary')];"
+        " return found.length === 2 && found.every(one => one.textContent.includes('draft cost 1.00')); }",
+        timeout=15000)
 
 
 def test_without_webgl_one_line_and_all_numbers(chromium, server):
