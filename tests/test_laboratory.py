@@ -254,7 +254,7 @@ def test_texture_coordinates_point_into_the_tile_of_the_state(corner, state_name
     assert (column / 6 < uvs[place][:, 0]).all() and (uvs[place][:, 0] < (column + 1) / 6).all()
     assert (uvs[place][:20, 1] < 0.5).all() and (uvs[place][20:, 1] > 0.5).all()
     left, right = uvs[place][20], uvs[place][21]
-    assert left[0] < right[0] and left[1] == right[1] > uvs[place][23][1]  # upright: lower in the picture is larger
+    assert left[0] < right[0] and left[1] == right[1] > uvs[place][23][1]  # upright
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -482,7 +482,8 @@ def test_runs_that_are_remembered_are_few(lab):
 
 def test_importing_the_labs_does_not_load_k3d():
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, specdec_lessons.labs as labs; loaded = lambda: 'k3d' in sys.modules;"
+        [sys.executable, "-c", "import sys, specdec_lessons.labs as labs\n"
+         "def loaded(): return 'k3d' in sys.modules\n"
          "print(loaded()); labs.LaboratoryLab; print(loaded()); labs.LaboratoryLab(); print(loaded())"],
         capture_output=True, text=True)
     assert done.stdout.split() == ["False", "False", "True"], done.stderr

@@ -85,12 +85,14 @@ class LaboratoryLab(kit.Lab):
             widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden")),
             kit.row(settings, gap="2px 18px"),
             self.views["numbers"].widget,
-            kit.row([self.play, self.toggle, *self._steps, self.frame, self.speed, *self._looks], gap="4px 10px"),
+            kit.row([self.play, self.toggle, *self._steps, self.frame, self.speed, *self._looks],
+                    gap="4px 10px"),
             kit.html_box(replay.legend()),
             widgets.HBox([self.views["space"].widget, self.views["map"].widget],
                          layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%")),
             widgets.HBox([self.round.widget, self.position.widget, self.views["block"].widget],
-                         layout=widgets.Layout(flex_flow="row wrap", grid_gap="2px 18px", align_items="flex-start")),
+                         layout=widgets.Layout(flex_flow="row wrap", grid_gap="2px 18px",
+                                               align_items="flex-start")),
         ])
         self.widget.add_class("sdl-lab3d")
 
@@ -141,7 +143,7 @@ class LaboratoryLab(kit.Lab):
             self.controls["draft"] = self.draft
 
     def _make_player(self):
-        """Nothing unfolds by itself: only when play is pressed, which there is only where motion is welcome."""
+        """Nothing unfolds unless play is pressed; there is no such button where less motion is wanted."""
         self.play = widgets.Play(interval=replay.SPEEDS["fast"], show_repeat=False)
         self.toggle, pressed = kit.play_button(self.play, "Let the rounds unfold, or pause")
         self.frame = widgets.IntSlider(

@@ -43,11 +43,12 @@ def run(target, draft, prompt, k, n_rounds, seed, eos=None):
     (12, {4})
     """
     try:
-        trace = decoding.speculative_decode(target, draft, prompt, n_rounds * (k + 1), _ForRounds(k, n_rounds),
-                                            rng=np.random.default_rng(seed), eos=eos)
+        trace = decoding.speculative_decode(
+            target, draft, prompt, n_rounds * (k + 1), _ForRounds(k, n_rounds),
+            rng=np.random.default_rng(seed), eos=eos)
     except _Enough as enough:
         return decoding.Trace(enough.args[0])
-    return decoding.Trace(trace.rounds[:n_rounds])  # where one last token was wanted, no draft asked the policy
+    return decoding.Trace(trace.rounds[:n_rounds])  # one round more where one last token was wanted
 
 
 def states_of(one):

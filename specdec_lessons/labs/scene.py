@@ -122,7 +122,7 @@ def quads(count):
 
 
 SIZES = ((24, 8), (24, 16), (64, 8), (MOST_ROWS, MOST_COLUMNS - 1))  # rows and drafts of meshes, small first
-GROUND = np.array([(-80, -160, 0), (160, -160, 0), (160, 80, 0), (-80, 80, 0)], dtype=np.float32) - (0, 0, 0.05)
+GROUND = np.float32([(-80, -160, -0.05), (160, -160, -0.05), (160, 80, -0.05), (-80, 80, -0.05)])
 PRESENT = room(1, MOST_COLUMNS - 1, finished=False)
 
 # Corners of the sides of a unit block, seen from outside counter-clockwise from the lower left.
@@ -201,7 +201,7 @@ def frame_lines(block, width):
 
 
 def hit(eye, point, made, width):
-    """The first of the blocks ``made`` on the way from ``eye`` to a ``point`` behind them, None if there is none.
+    """The first of the blocks ``made`` on the way from ``eye`` to a ``point`` behind them, or None.
 
     >>> hit((0.5, -0.5, 9.0), (0.5, -0.5, 0.0), (Block(0, 0, "accepted"), Block(0, 1, "bonus")), width=1.0)
     Block(row=0, column=0, state='accepted')
@@ -271,7 +271,8 @@ class Scene:
         self.labels = k3d.text([" "], [0, 0, 0], color=GREY, reference_point="rc", size=0.9, label_box=False,
                                is_html=True)
         # k3d searches a mesh as it was when it was made, so clicks are taken by a ground that never changes
-        self.ground = k3d.mesh(GROUND, quads(1), color=GREY, opacity=0.0, side="double", click_callback=self._clicked)
+        self.ground = k3d.mesh(GROUND, quads(1), color=GREY, opacity=0.0, side="double",
+                               click_callback=self._clicked)
         for one in (self.ground, self.floor, self.past, self.present, self.frame, self.labels):
             self.plot += one
         self._shown, self._drawn = {}, None
@@ -304,7 +305,7 @@ class Scene:
             self._lay_out(drawn)
 
     def _make_room(self, drawn):
-        """A mesh of another size where the rounds need or leave more: it holds ``room`` for them, full or not."""
+        """A mesh of another size where the rounds need or leave more room."""
         wanted = next(size for size in SIZES if drawn.n_rows <= size[0] and drawn.n_columns <= size[1] + 1)
         if wanted != self._size:
             old, self._size, self.past = self.past, wanted, self._blocks(room(*wanted))

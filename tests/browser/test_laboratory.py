@@ -14,7 +14,8 @@ SOFTWARE_WEBGL = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--i
 NO_WEBGL = ["--disable-gpu", "--disable-3d-apis"]
 CELLS = {
     "lab": "from specdec_lessons.labs import LaboratoryLab\nlab = LaboratoryLab(n_rounds=12)\nlab",
-    "break": 'space = lab.views["space"]\ngood, space.compute = space.compute, lambda state: {}["no"]\nlab.update()',
+    "break": 'space = lab.views["space"]\ngood = space.compute\n'
+             'space.compute = lambda state: {}["no"]\nlab.update()',
     "mend": "space.compute = good\nlab.update()",
     "twice": "lab",
 }
@@ -172,6 +173,9 @@ def test_a_new_k_rebuilds_the_blocks(page):
     page.wait_for_function(
         "() => document.querySelectorAll('.sdl-map li:first-child i').length === 11", timeout=15000)
     assert differ(before, picture(page)) > 0.1
+    chosen = page.locator(".sdl-map").inner_html()
+    page.mouse.click(*middle(page))  # clicks find the blocks as they are now
+    page.wait_for_function("before => document.querySelector('.sdl-map').innerHTML !== before", arg=chosen)
     assert "of 120" in page.locator("dd:has([data-quantity='wasted_drafts'])").first.inner_text()
 
 
