@@ -5,11 +5,13 @@ round. What was drafted behind a rejection is *discarded*, never judged. Only ac
 estimates the acceptance rate a.
 """
 
+import sys
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from tqdm import tqdm
 
 from specdec_lessons import _checks
 from specdec_lessons.decoding import Trace, decode, token_at, verify, with_temperature
@@ -106,6 +108,62 @@ def simulate_rounds(a, k, n_rounds, rng):
         alive &= rng.random(n_rounds) < a
         tokens += alive
     return tokens
+
+
+class Totals(NamedTuple):
+    """How many rounds yielded 1, 2, …, k + 1 tokens, and what follows from that."""
+
+    counts: tuple
+
+    @property
+    def rounds(self):
+        """How many rounds there were."""
+        return sum(self.counts)
+
+    @property
+    def mean(self):
+        """Tokens per pass."""
+        return sum(n * count for n, count in enumerate(self.counts, start=1)) / self.rounds
+
+    @property
+    def standard_error(self):
+        """Of the mean: the spread of a round over the root of their number."""
+        mean = self.mean
+        variance = sum((n - mean) ** 2 * count for n, count in enumerate(self.counts, start=1)) / self.rounds
+        return (variance / self.rounds) ** 0.5
+
+
+def simulate_totals(a, k, n_rounds, rng, progress=False, chunk=2**16):
+    """Simulate any number of rounds in constant memory -> :class:`Totals`.
+
+    As :func:`simulate_rounds`, but rounds are tossed ``chunk`` at a time and only counted: per chunk one
+    array of coins for each position, as long as the rounds that are still alive there. The cost of a round does
+    not depend on how many there are. ``a``: one rate, or one for each position, shape (k,). ``progress=True``
+    shows a bar (on standard output).
+
+    >>> totals = simulate_totals(0.8, 4, 1_000_000, np.random.default_rng(0))
+    >>> totals.rounds, round(totals.mean, 2), round(totals.standard_error, 4)
+    (1000000, 3.36, 0.0016)
+    """
+    k, n_rounds = _checks.single_count("k", k), _checks.single_count("n_rounds", n_rounds, at_least=1)
+    chunk = _checks.single_count("chunk", chunk, at_least=1)
+    a = _checks.probability("a", a)
+    if a.shape not in ((), (k,)):
+        raise ValueError(f"a must be one rate or k = {k} of them, got shape {a.shape}")
+    rng, rates = _checks.generator(rng), np.broadcast_to(a, k).tolist()
+    counts = [0] * (k + 1)
+    bar = tqdm(total=n_rounds, unit=" rounds", unit_scale=True, mininterval=0.5, ascii=" #", file=sys.stdout,
+               disable=not progress)
+    with bar:
+        for start in range(0, n_rounds, chunk):
+            alive = size = min(chunk, n_rounds - start)
+            for position, rate in enumerate(rates):
+                survivors = int(np.count_nonzero(rng.random(alive) < rate))
+                counts[position] += alive - survivors
+                alive = survivors
+            counts[k] += alive
+            bar.update(size)
+    return Totals(tuple(counts))
 
 
 def rates_called_acceptance(tokens_per_round, k):

@@ -9,6 +9,14 @@ from specdec_lessons.figures.cost import (
     roofline_in_steps,
     step_time_bars,
 )
+from specdec_lessons.figures.load import (
+    acceptance_of_rules,
+    by_position,
+    leniency,
+    pass_cost_by_batch,
+    speedup_by_batch,
+    speedup_by_context,
+)
 from specdec_lessons.figures.speedup import (
     fate_of_drafts,
     next_draft,
@@ -30,5 +38,6 @@ __all__ = [
     "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
     "fate_of_drafts", "next_draft", "published_against_formula", "speedup_map", "speedup_with_pass_cost",
     "tokens_and_cost",
+    "acceptance_of_rules", "by_position", "leniency", "pass_cost_by_batch", "speedup_by_batch", "speedup_by_context",
     "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]

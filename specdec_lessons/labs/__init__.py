@@ -1,11 +1,15 @@
 """The live labs of the course: put one last in a cell, drag, and see."""
 
 from specdec_lessons.labs.bars import BarsLab
+from specdec_lessons.labs.counter_reader import CounterReaderLab
+from specdec_lessons.labs.load import LoadLab
 from specdec_lessons.labs.replay import ReplayLab
 from specdec_lessons.labs.roofline import RooflineLab
 from specdec_lessons.labs.speedup import SpeedupLab
 
-__all__ = ["BarsLab", "LaboratoryLab", "ReplayLab", "RooflineLab", "SpeedupLab"]
+__all__ = [
+    "BarsLab", "CounterReaderLab", "LaboratoryLab", "LoadLab", "ReplayLab", "RooflineLab", "SpeedupLab",
+]
 
 
 def __getattr__(name):

@@ -223,6 +223,22 @@ class Choice(Control):
         super().__init__(source, source)
 
 
+class Text(Control):
+    """Several lines of text, typed or pasted. Whatever happens to the views, the text stays as it is."""
+
+    def __init__(self, label, value, hint="", rows=5):
+        source = widgets.Textarea(
+            value=value,
+            description=label,
+            tooltip=hint,
+            placeholder=hint,
+            rows=rows,
+            layout=widgets.Layout(width="100%"),
+            style={"description_width": "initial"},
+        )
+        super().__init__(source, source)
+
+
 def button(label, hint, on_click, icon="", width="auto"):
     """A push button; ``hint`` is its tooltip."""
     made = widgets.Button(description=label, tooltip=hint, icon=icon, layout=widgets.Layout(width=width))
