@@ -164,8 +164,8 @@ def read_counters(text, engine=None, k=None):
         if found is not None:
             return _with_mean_length(_plausible(found))
     if engine is None:
-        raise ValueError("text must hold a counter of an engine, such as vLLM's \"Mean acceptance length\", SGLang's "
-                         "\"accept len\" or llama.cpp's \"draft acceptance\"")
+        raise ValueError('text must hold "Mean acceptance length" (vLLM), "accept len" (SGLang) '
+                         'or "draft acceptance" (llama.cpp)')
     raise ValueError(f"text must hold {LOOKED_FOR[engine]} ({engine})")
 
 
@@ -213,7 +213,7 @@ def speedup_by_length(counters, c, verify_cost=1.0, k_max=16):
 def _sentence(speedups, k, best, speedup_now):
     now, top = f"{speedup_now:.2f} times as fast as plain decoding at k = {k}", f"{speedups[best]:.2f} times"
     if best == 0:
-        return f"Switch it off: {now}, and no draft length does better than plain decoding."
+        return f"Switch it off: {now}, and no k beats plain decoding."
     opening = "Speculation pays" if speedup_now > 1 else "Too long a draft"
     if best == k:
         return f"{opening}: {now}, which is the best k."

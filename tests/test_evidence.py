@@ -267,3 +267,58 @@ def test_bad_input_is_named_and_shown(call, says):
     with pytest.raises(ValueError) as error:
         call()
     assert says in str(error.value)
+
+
+# -- rounds in constant memory -----------------------------------------------------------------------
+
+
+def test_totals_follow_the_exact_law_of_tokens_per_pass():
+    n, a = 400_000, 0.7
+    totals = evidence.simulate_totals(a, 3, n, np.random.default_rng(3))
+    assert totals.rounds == n
+    law = [(1 - a), a * (1 - a), a**2 * (1 - a), a**3]
+    statistic = sum((seen - n * p) ** 2 / (n * p) for seen, p in zip(totals.counts, law))
+    assert stats.chi2.sf(statistic, 3) > 1e-4
+    assert abs(totals.mean - 2.533) < 4 * totals.standard_error
+    assert totals.standard_error == pytest.approx(
+        (sum(x**2 * p for x, p in zip((1, 2, 3, 4), law)) - 2.533**2) ** 0.5 / n**0.5, rel=0.01)
+
+
+def test_control_totals_of_another_rate_are_told_apart():
+    totals = evidence.simulate_totals(0.7, 3, 400_000, np.random.default_rng(3))
+    assert abs(totals.mean - sum(0.71**i for i in range(4))) > 4 * totals.standard_error
+
+
+def test_totals_at_the_ends_and_by_position():
+    assert evidence.simulate_totals(1, 4, 1000, np.random.default_rng(0)).counts == (0, 0, 0, 0, 1000)
+    assert evidence.simulate_totals(0, 4, 1000, np.random.default_rng(0)).counts == (1000, 0, 0, 0, 0)
+    assert evidence.simulate_totals(0.5, 0, 7, np.random.default_rng(0)).counts == (7,)
+    assert evidence.simulate_totals([1, 0], 2, 1000, np.random.default_rng(0)).counts == (0, 1000, 0)
+
+
+def test_totals_need_no_memory_for_more_rounds():
+    class Counting:
+        largest = 0
+
+        def random(self, size):
+            Counting.largest = max(Counting.largest, size)
+            return np.full(size, 0.5)
+
+    assert evidence.simulate_totals(0.6, 2, 100_003, Counting(), chunk=1000).counts == (0, 0, 100_003)
+    assert Counting.largest == 1000
+
+
+def test_totals_show_a_bar_only_when_asked(capsys):
+    evidence.simulate_totals(0.5, 2, 1000, np.random.default_rng(0))
+    assert capsys.readouterr() == ("", "")
+    evidence.simulate_totals(0.5, 2, 1000, np.random.default_rng(0), progress=True)
+    shown = capsys.readouterr()
+    assert "100%" in shown.out and shown.err == ""
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ((1.2, 4, 10), "a must lie"), ((0.5, 4, 0), "n_rounds must be"), (([0.5, 0.5], 3, 10), "a must be one rate or k = 3"),
+])
+def test_totals_bad_input(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        evidence.simulate_totals(*arguments, np.random.default_rng(0))

@@ -16,11 +16,15 @@ from specdec_lessons.decoding import Judged, Round, Trace
 from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import (
     BarsLab,
+    CounterReaderLab,
+    LoadLab,
     ReplayLab,
     RooflineLab,
     SpeedupLab,
     bars,
+    counter_reader,
     kit,
+    load,
     replay,
     roofline,
     speedup,
@@ -46,6 +50,8 @@ MAKERS = {
     "speedup without replay": lambda: SpeedupLab(show="speedup", with_replay=False),
     "roofline": RooflineLab,
     "bars": BarsLab,
+    "load": LoadLab,
+    "counter reader": CounterReaderLab,
     "replay": lambda: ReplayLab(Trace((rejected_round(), accepted_round())), WORDS),
 }
 
@@ -394,6 +400,8 @@ def test_own_laws():
         (lambda: SpeedupLab(verify_cost=[1.0, -2.0]), "verify_cost must be"),
         (lambda: RooflineLab(model="GPT-99"), "model must be one of"),
         (lambda: BarsLab("no such"), "preset must be one of"),
+        (lambda: LoadLab(hardware="abacus"), "hardware must be one of"),
+        (lambda: CounterReaderLab("no such"), "example must be one of"),
         (lambda: ReplayLab(Trace(()), WORDS), "trace must hold at least one round"),
     ],
 )
@@ -629,3 +637,92 @@ def test_a_lab_shown_twice_repeats_no_id():
     assert not any(" id=" in page or "aria-owns" in page for page in pages)
     assert sum('aria-live="polite"' in page for page in pages) >= 2
     lab.close()
+
+
+# ---- lesson 8: load and counters -------------------------------------------------------------------------
+
+LOAD = {"hardware": "A100 80GB SXM", "model": "Llama-3.1-8B", "batch": 64, "context": 256, "a": 0.7, "c": 0.15, "k": 4}
+PASTE = {"engine": counter_reader.ANY, "k": 0, "c": 0.1, "v": 1.0}
+
+
+def test_load_by_the_data_sheet():
+    found = numbers(load.reading(LOAD))
+    read = 2 * 8_030_261_248 + 64 * 256 * 131_072  # weights and cache, in bytes
+    worked = 64 * (5 * 2 * 8_030_261_248 + 4 * 32 * 32 * 128 * (5 * 256 + 15))
+    v = worked / 312e12 / (read / 2.039e12)
+    assert found["verify_cost"] == f"{v:.2f}"
+    assert found["speedup"] == f"{sum(0.7**i for i in range(5)) / (v + 0.6):.2f}"
+    assert found["best_draft_length"] == "2"
+
+
+def test_load_says_when_nothing_pays_and_what_does_not_fit():
+    assert load.reading({**LOAD, "batch": 256}).sentence.endswith("No draft pays here: switch speculation off.")
+    assert "do not fit into its 80 GB" in load.reading({**LOAD, "context": 65536}).sentence
+    assert numbers(load.reading({**LOAD, "k": 0}))["last_batch"] == "none"
+
+
+@pytest.mark.parametrize("batch", [1, load.MOST_SEQUENCES])
+@pytest.mark.parametrize("context", [0, load.LONGEST_CONTEXT])
+@pytest.mark.parametrize("k", [0, 16])
+@pytest.mark.parametrize("a", [0.0, 1.0])
+def test_load_at_every_corner(batch, context, k, a):
+    state = {**LOAD, "batch": batch, "context": context, "k": k, "a": a}
+    for view in load.VIEWS.values():
+        curves = view(state)
+        assert all(np.all(np.isfinite(xy)) for pair in curves.xy.values() for xy in pair)
+        assert np.max(curves.xy["now"][1]) <= curves.top
+    assert load.reading(state).sentence
+
+
+@pytest.mark.parametrize("example, tokens, a", [("llama.cpp, 2023", "5.00", "0.927"), ("SGLang", "2.47", "0.617"),
+                                                ("llama.cpp", "2.92", "0.793"), ("vLLM, 15 drafts", "2.37", "0.578")])
+def test_counters_of_the_clinic(example, tokens, a):
+    found = numbers(counter_reader.reading({**PASTE, "text": counter_reader.counters.EXAMPLES[example][0]}))
+    assert (found["tokens_per_pass"], found["a"]) == (tokens, a)
+
+
+def test_counter_reader_decides():
+    def decision(example, **state):
+        text = counter_reader.counters.EXAMPLES[example][0]
+        return numbers(counter_reader.reading({**PASTE, "text": text, **state}))["decision"]
+    assert decision("vLLM, a draft that does not fit") == "switch off"
+    assert decision("vLLM, 15 drafts") == "set k = 3"
+    assert decision("llama.cpp, 2023", c=0.3) == "leave it on"
+    assert decision("llama.cpp", v=8.0) == "switch off"
+
+
+@pytest.mark.parametrize("text", ["", "nothing of the kind", "draft acceptance = 1 ( 9 accepted / 3 generated)",
+                                  "accept len: 2.7", "<b>accept len:</b>"])
+def test_unreadable_text_is_one_line_and_stays(text):
+    lab = CounterReaderLab()
+    before = lab.reading().sentence
+    lab.text.source.value = text
+    assert lab.text.value == text and lab.example.value == counter_reader.OWN
+    line = lab.views["numbers"].error.value
+    assert line.count("<p") == 1 and 'role="alert"' in line and "Not read" in line and "<b>" not in line
+    assert {q.text for q in lab.reading().quantities} == {"–"} and lab.reading().sentence != before
+    assert all(view.error.value == "" for name, view in lab.views.items() if name != "numbers")
+    lab.k.value = 4
+    assert lab.text.value == text
+    lab.text.source.value = "accept len: 2.7, accept rate: 0.57"
+    assert lab.views["numbers"].error.value == "" and numbers(lab.reading())["tokens_per_pass"] == "2.70"
+    lab.close()
+
+
+def test_an_example_does_not_lose_what_was_typed():
+    lab = CounterReaderLab("SGLang")
+    lab.text.source.value = "my own log, not finished"
+    lab.example.source.value = "llama.cpp"
+    assert "167 accepted" in lab.text.value and numbers(lab.reading())["tokens_per_pass"] == "2.92"
+    lab.example.source.value = counter_reader.OWN
+    assert lab.text.value == "my own log, not finished"
+    lab.close()
+
+
+def test_curves_of_the_counter_reader_are_finite():
+    for text in (*(text for text, _ in counter_reader.counters.EXAMPLES.values()), "", "passes = 9, generated = 90"):
+        for c in (0.0, 1.0):
+            state = {**PASTE, "text": text, "c": c, "k": 12 if "passes" in text else 0}
+            for view in counter_reader.VIEWS.values():
+                curves = view(state)
+                assert all(np.all(np.isfinite(xy)) for pair in curves.xy.values() for xy in pair)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESSONS = [
     "00_start_here", "01_cost_of_decode", "02_parallel_verification", "03_expected_tokens",
-    "04_speedup_and_draft_length", "05_exact_rejection_sampling",
+    "04_speedup_and_draft_length", "05_exact_rejection_sampling", "08_when_speculation_pays",
 ]
 PIXEL = "iVBORw0KGgo="
 

@@ -129,3 +129,9 @@ def test_slow_cells_and_notebooks_are_named(tmp_path):
     assert "code cell 2 took 10.5 s, more than 10 s" in told
     assert "the notebook took 30.6 s, more than 30 s" in told
     assert "warning" not in publish.describe(publish.Report(tmp_path / "quick.ipynb", True, [0.1, 9.9]))
+
+
+def test_a_progress_bar_is_stored_as_its_last_state():
+    output = publish.nbformat.from_dict({"output_type": "stream", "name": "stdout", "metadata": {},
+                                         "text": "a\r\n\r 10%\r 50%\r100%\ndone\n"})
+    assert publish.clean_outputs([output], 1)[0].text == "a\r\n100%\ndone\n"

@@ -15,13 +15,13 @@ NOTHING_READ = "Nothing read yet: paste a line of your engine's log above, or ch
 
 PLOTS = {
     "speedups": Plot(
-        "Net speedup against k, from these counters",
+        "Net speedup against k",
         "draft length k",
         "times plain decoding",
         (-0.3, LONGEST + 0.3),
         (0, 3),
         (
-            Mark("even", "guide", "┄", "plain decoding", style="dashed", width=1.5),
+            Mark("even", "guide", "┄", "plain", style="dashed", width=1.5),
             Mark("curve", "curve", "━", "", dots=True),
             Mark("best", "best", "◆", "best k", "points", marker="diamond", size=190),
             Mark("now", "now", "●", "now", "points", size=150),
@@ -29,14 +29,14 @@ PLOTS = {
         x_ticks=(0, 2, 4, 6, 8, 10, 12, 14, 16),
     ),
     "positions": Plot(
-        "Accepted, position by position",
+        "Accepted by position",
         "position in the draft",
         "share",
         (0.7, LONGEST + 0.3),
         (0, 1.05),
         (
-            Mark("survival", "curve", "━", "of all passes (survival)", dots=True),
-            Mark("conditional", "best", "━", "of those judged there", style="dashed", dots=True),
+            Mark("survival", "curve", "━", "of all passes", dots=True),
+            Mark("conditional", "best", "━", "of those judged", style="dashed", dots=True),
         ),
         x_ticks=(1, 2, 4, 6, 8, 10, 12, 14, 16),
         y_ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
@@ -192,7 +192,7 @@ class CounterReaderLab(kit.Lab):
         self.v = kit.Number("pass cost v", float(v), 1.0, 8.0, 0.05, "One verify pass, in plain steps.",
                             width="240px")
         self.controls = {name: getattr(self, name) for name in ("text", "example", "engine", "k", "c", "v")}
-        self.views["numbers"] = kit.View.words("counters", reading, "132px")
+        self.views["numbers"] = kit.View.words("counters", reading, "150px")
         for name, plot in PLOTS.items():
             panel = kit.Panel(plot)
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)

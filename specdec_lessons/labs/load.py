@@ -12,10 +12,10 @@ BATCHES = np.unique(np.round(np.geomspace(1, MOST_SEQUENCES, 70)).astype(int))
 TOPS = (1.5, 2, 3, 5, 8, 12, 18)
 
 _NOW = Mark("now", "now", "●", "now", "points", size=150)
-_EVEN = Mark("even", "guide", "┄", "plain decoding", style="dashed", width=1.5)
+_EVEN = Mark("even", "guide", "┄", "plain", style="dashed", width=1.5)
 PLOTS = {
     "by_length": Plot(
-        "Speedup against k, at this batch",
+        "Speedup against k",
         "draft length k",
         "times plain decoding",
         (-0.3, load.K_MAX + 0.3),
@@ -29,14 +29,14 @@ PLOTS = {
         x_ticks=(0, 2, 4, 6, 8, 10, 12, 14, 16),
     ),
     "by_batch": Plot(
-        "Speedup against batch",
+        "Against batch",
         "sequences decoded together",
         "times plain decoding",
         (0.93, 560),
         (0, 3),
         (
             _EVEN,
-            Mark("tuned", "best", "━", "best k at each batch", style="dashed"),
+            Mark("tuned", "best", "━", "best k", style="dashed"),
             Mark("fixed", "curve", "━", "k as set"),
             _NOW,
         ),
