@@ -7,7 +7,7 @@ from tests.browser import jupyterlab
 IMPORTS = """\
 import numpy as np
 from specdec_lessons import decoding, models
-from specdec_lessons.labs import BarsLab, ReplayLab, RooflineLab, SpeedupLab
+from specdec_lessons.labs import BarsLab, CounterReaderLab, LoadLab, ReplayLab, RooflineLab, SpeedupLab
 target = models.story_model()
 prompt = models.encode(target, "the old woman")
 def run(temperature, seed=3):
@@ -29,6 +29,8 @@ CELLS = {
     "twice": "twice = SpeedupLab(with_replay=False)\ndisplay(twice)\ntwice",
     "made": "made = SpeedupLab(with_replay=False)",
     "shown": "made",
+    "load": "LoadLab(batch=64)",
+    "counters": "CounterReaderLab()",
 }
 
 
