@@ -23,8 +23,8 @@ from specdec_lessons.models import ToyModel, as_tokens, require_model
 class PromptLookupDraft(ToyModel):
     """A draft without weights: find the last few tokens earlier in the text, and copy what followed them.
 
-    The longest match of at most ``longest`` tokens counts, the latest of several. Its distribution is sure of that
-    one token; where nothing matches it is uniform, and the policy ``while_it_matches`` does not ask.
+    The longest match of at most ``longest`` tokens counts, the latest of several. Its distribution is sure of
+    that one token; where nothing matches it is uniform, and the policy ``while_it_matches`` does not ask.
 
     Source: Saxena 2023, "Prompt Lookup Decoding"; vLLM calls it n-gram speculation.
 
@@ -44,7 +44,7 @@ class PromptLookupDraft(ToyModel):
         for length in range(min(self.longest, len(context) - 1), 0, -1):
             end = context[-length:]
             for start in range(len(context) - length - 1, -1, -1):
-                if context[start:start + length] == end:
+                if context[start : start + length] == end:
                     return context[start + length]
         return None
 
@@ -76,16 +76,21 @@ def recursive_acceptance(p, q, candidates=2, replacement=True):
 
     Judge the first candidate by min(1, p/q). If it is refused, what is still owed is the residual: judge the
     second against that, and so on; refuse all and draw from the last residual. Candidates are drawn from q
-    independently, or each without those before it (``replacement=False``; then at most as many as q has tokens).
+    independently, or each without those before it (``replacement=False``; then at most as many as q has
+    tokens).
 
     Sources: Miao et al. 2023 (SpecInfer, arXiv 2305.09781); Jeon et al. 2024 (arXiv 2402.14160) for drawing
     without replacement.
 
     >>> p, q = [Fraction(3, 5), Fraction(2, 5)], [Fraction(4, 5), Fraction(1, 5)]
-    >>> recursive_acceptance(p, q), recursive_acceptance(p, q, 1), recursive_acceptance(p, q, replacement=False)
-    (Fraction(21, 25), Fraction(4, 5), 1)
+    >>> recursive_acceptance(p, q), recursive_acceptance(p, q, 1)
+    (Fraction(21, 25), Fraction(4, 5))
+    >>> recursive_acceptance(p, q, replacement=False)
+    1
     """
-    return 1 - sum(chance for _, accepted, chance in _recursive(p, q, candidates, replacement) if not accepted)
+    return 1 - sum(
+        chance for _, accepted, chance in _recursive(p, q, candidates, replacement) if not accepted
+    )
 
 
 def recursive_output(p, q, candidates=2, replacement=True):
@@ -107,7 +112,9 @@ def _recursive(p, q, candidates, replacement):
         raise ValueError(f"p and q must have the same length, got {len(p)} and {len(q)}")
     left = _checks.single_count("candidates", candidates, at_least=1)
     if not replacement and left > sum(x > 0 for x in q):
-        raise ValueError(f"candidates must be at most {sum(x > 0 for x in q)} without replacement, got {left}")
+        raise ValueError(
+            f"candidates must be at most {sum(x > 0 for x in q)} without replacement, got {left}"
+        )
     return _try_candidates(p, q, left, replacement, 1)
 
 
@@ -163,8 +170,12 @@ def best_acceptance(p, q, candidates=2):
     if len(p) > 16:
         raise ValueError(f"p must have at most 16 entries, got {len(p)}")
     sets = product((False, True), repeat=len(p))
-    return min(sum(a for a, inside in zip(p, one) if not inside)
-               + 1 - (1 - sum(b for b, inside in zip(q, one) if inside)) ** n for one in sets)
+    return min(
+        sum(a for a, inside in zip(p, one) if not inside)
+        + 1
+        - (1 - sum(b for b, inside in zip(q, one) if inside)) ** n
+        for one in sets
+    )
 
 
 # -- block verification -----------------------------------------------------------------------------
@@ -177,7 +188,8 @@ def block_chances(p, q, drafted):
     h_k = w_k, and before that h_i = R / (R + 1 − w_i) with R = Σ max(0, w_i p − q). All coins are tossed;
     the *last* that says yes tells how many drafts are kept.
 
-    Source: Sun et al. 2024, "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, Algorithm 2.
+    Source: Sun et al. 2024, "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444,
+    Algorithm 2.
 
     >>> p, q = [Fraction(1, 3), Fraction(2, 3)], [Fraction(2, 3), Fraction(1, 3)]
     >>> block_chances(p, q, [0, 1])
@@ -237,7 +249,9 @@ def block_verify(drafted, draft_rows, target_rows, rng):
     kept = max((i for i, (coin, (h, _)) in enumerate(zip(coins, steps), start=1) if coin < h), default=0)
     judged = tuple(
         Judged(token, float(p[token]), float(q[token]), coin, i < kept)
-        for i, (token, q, p, coin) in enumerate(zip(drafted, draft_rows, target_rows, coins)) if i <= kept)
+        for i, (token, q, p, coin) in enumerate(zip(drafted, draft_rows, target_rows, coins))
+        if i <= kept
+    )
     if kept == len(drafted):
         law = target_rows[kept]
     else:
@@ -270,9 +284,10 @@ def lenient_output(p, q, lenience):
 def typical_output(p, q, epsilon=Fraction(9, 100), delta=Fraction(3, 10)):
     """(acceptance, output law) of typical acceptance: keep a draft if p(x) > min(ε, δ e^(−entropy of p)).
 
-    Here the draft is drawn from q, and a refused one is replaced by a draw from p. Nothing compares p with q, so
-    among the tokens above the threshold the draft chooses. Source: Cai et al. 2024 (Medusa, arXiv 2401.10774),
-    section 2.3; the defaults are those of its code.
+    Here the draft is drawn from q, and a refused one is replaced by a draw from p. Nothing compares p with q,
+    so among the tokens above the threshold the draft chooses.
+
+    Source: Cai et al. 2024 (Medusa, arXiv 2401.10774), section 2.3; the defaults are those of its code.
 
     >>> typical_output([Fraction(3, 5), Fraction(2, 5)], [Fraction(4, 5), Fraction(1, 5)])
     (Fraction(1, 1), [Fraction(4, 5), Fraction(1, 5)])

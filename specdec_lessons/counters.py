@@ -3,20 +3,20 @@
 "Acceptance" means something else in each engine. How they were when this was written:
 
 - vLLM (``vllm/v1/spec_decode/metrics.py``, class SpecDecodingLogging): "Mean acceptance length" is
-  1 + accepted / drafts, the target's own token included; a *draft* there is one pass that had a draft. "Avg Draft
-  acceptance rate" is accepted / drafted. "Per-position acceptance rate" is, for each position, the passes
-  that accepted it over **all** passes with a draft: survival, not the rate of that position. Each line
+  1 + accepted / drafts, the target's own token included; a *draft* there is one pass that had a draft.
+  "Avg Draft acceptance rate" is accepted / drafted. "Per-position acceptance rate" is, for each position, the
+  passes that accepted it over **all** passes with a draft: survival, not the rate of that position. Each line
   covers the time since the line before.
-- SGLang (``sglang/srt/managers/scheduler_metrics_mixin.py``): "accept len" is (accepted + passes) / passes, the
-  target's own token included. "accept rate" was (accepted + passes) / (passes x (k + 1)) in 2025 builds and
-  is accepted / (passes x k) in later ones. A finished request shows (pull requests 11441, 18332, 33518)
+- SGLang (``sglang/srt/managers/scheduler_metrics_mixin.py``): "accept len" is (accepted + passes) / passes,
+  the target's own token included. "accept rate" was (accepted + passes) / (passes x (k + 1)) in 2025 builds
+  and is accepted / (passes x k) in later ones. A finished request shows (pull requests 11441, 18332, 33518)
   spec_verify_ct, spec_accept_length and a histogram: entry i counts the passes that accepted i drafts.
 - llama.cpp: "draft acceptance" is accepted / drafted ("generated" are the drafts), without the number of
   passes. Since pull request 24536 it adds "mean acceptance length", the target's own token included, and the
   acceptance rate per position, which is survival. The older ``speculative`` example prints n_draft,
   n_drafted, n_accept and n_predict (issue 3649).
-- transformers prints no such counter. Count the calls of the target's ``forward`` during ``generate`` and the new
-  tokens, and paste them as ``passes = 52, generated = 260``.
+- transformers prints no such counter. Count the calls of the target's ``forward`` during ``generate`` and the
+  new tokens, and paste them as ``passes = 52, generated = 260``.
 
 An engine that drafts nothing in some passes leaves these out of its counters, so that tokens per pass *with a
 draft* can lie well above tokens per pass.
@@ -43,24 +43,29 @@ EXAMPLES = {
         "Drafted throughput: 97.50 tokens/s, Accepted: 89 tokens, Drafted: 975 tokens, "
         "Per-position acceptance rate: 0.600, 0.385, 0.215, 0.108, 0.062, 0.000, 0.000, 0.000, 0.000, 0.000, "
         "0.000, 0.000, 0.000, 0.000, 0.000, Avg Draft acceptance rate: 9.1%",
-        "GitHub, AEON-7/Qwen3.6-27B-AEON-Ultimate-Uncensored-DFlash, issue 6"),
+        "GitHub, AEON-7/Qwen3.6-27B-AEON-Ultimate-Uncensored-DFlash, issue 6",
+    ),
     "vLLM, a draft that does not fit": (
         "SpecDecoding metrics: Mean acceptance length: 1.03, Accepted throughput: 2.50 tokens/s, "
         "Drafted throughput: 365.14 tokens/s, Accepted: 25 tokens, Drafted: 3652 tokens, "
         "Per-position acceptance rate: 0.027, 0.000, 0.000, 0.000, Avg Draft acceptance rate: 0.7%",
-        "vLLM issue 41789"),
+        "vLLM issue 41789",
+    ),
     "SGLang": (
         '{"spec_accept_rate": 0.2930232558139535, "spec_accept_length": 2.4651162790697674,\n'
         ' "spec_num_correct_drafts": 63, "spec_num_proposed_drafts": 215, "spec_verify_ct": 43,\n'
         ' "spec_correct_drafts_histogram": [11, 14, 11, 4, 0, 3]}',
-        "SGLang pull request 33518"),
+        "SGLang pull request 33518",
+    ),
     "llama.cpp": (
         "draft acceptance = 0.64479 (  167 accepted /   259 generated), mean acceptance length =  2.92, "
         "acceptance rate per position = (0.805, 0.632, 0.483)",
-        "llama.cpp pull request 24536"),
+        "llama.cpp pull request 24536",
+    ),
     "llama.cpp, 2023": (
         "n_draft   = 5\nn_predict = 261\nn_drafted = 260\nn_accept  = 208\naccept    = 80.000%",
-        "llama.cpp issue 3649"),
+        "llama.cpp issue 3649",
+    ),
 }
 """Logs that people have posted: name -> (text, where it stands)."""
 
@@ -89,21 +94,24 @@ class EngineCounters:
 
     @property
     def a(self):
-        """The acceptance rate at which the i.i.d. model yields these tokens per pass (as ``from_counters``)."""
+        """The rate at which the i.i.d. model yields these tokens per pass, as in ``from_counters``."""
         if self.k is None:
             raise ValueError("k must be given: this log does not say how long the drafts are")
         a = formulas.acceptance_for_tokens(self.tokens_per_pass, self.k)
         if np.isnan(a):
-            raise ValueError(f"k must be at least {int(np.ceil(self.tokens_per_pass)) - 1} for "
-                             f"{self.tokens_per_pass:.2f} tokens per pass, got {self.k}")
+            raise ValueError(
+                f"k must be at least {int(np.ceil(self.tokens_per_pass)) - 1} for "
+                f"{self.tokens_per_pass:.2f} tokens per pass, got {self.k}"
+            )
         return a
 
     @property
     def conditional(self):
         """For each position the rate among the drafts that were judged there; nan where none was."""
         before = (1.0, *self.survival)
-        return tuple(now / earlier if earlier > 0 else float("nan")
-                     for earlier, now in zip(before, self.survival))
+        return tuple(
+            now / earlier if earlier > 0 else float("nan") for earlier, now in zip(before, self.survival)
+        )
 
     @property
     def accepted_over_judged(self):
@@ -148,8 +156,8 @@ def read_counters(text, engine=None, k=None):
     >>> old = read_counters("n_draft = 5  n_predict = 261  n_drafted = 260  n_accept = 208")
     >>> old.engine, old.passes, old.tokens_per_pass, round(old.a, 3)
     ('llama.cpp', 52, 5.0, 0.927)
-    >>> line = ("draft acceptance = 0.64479 (  167 accepted /   259 generated), mean acceptance length =  2.92, "
-    ...         "acceptance rate per position = (0.805, 0.632, 0.483)")
+    >>> line = ("draft acceptance = 0.64479 (  167 accepted /   259 generated), "
+    ...         "mean acceptance length =  2.92, acceptance rate per position = (0.805, 0.632, 0.483)")
     >>> new = read_counters(line)
     >>> round(new.tokens_per_pass, 2), [round(rate, 3) for rate in new.conditional]
     (2.92, [0.805, 0.785, 0.764])
@@ -157,15 +165,19 @@ def read_counters(text, engine=None, k=None):
     if not isinstance(text, str):
         raise ValueError(f"text must be a string, got {_checks.short(text)}")
     if engine is not None and engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {_checks.short(engine)}")
+        raise ValueError(
+            f"engine must be one of {', '.join(map(repr, ENGINES))}, got {_checks.short(engine)}"
+        )
     k = None if k is None else _checks.single_count("k", k, at_least=1)
     for name in ENGINES if engine is None else (engine,):
         found = _READERS[name](text, k)
         if found is not None:
             return _with_mean_length(_plausible(found))
     if engine is None:
-        raise ValueError('text must hold "Mean acceptance length" (vLLM), "accept len" (SGLang) '
-                         'or "draft acceptance" (llama.cpp)')
+        raise ValueError(
+            'text must hold "Mean acceptance length" (vLLM), "accept len" (SGLang) '
+            'or "draft acceptance" (llama.cpp)'
+        )
     raise ValueError(f"text must hold {LOOKED_FOR[engine]} ({engine})")
 
 
@@ -191,7 +203,7 @@ def advise(counters, c, verify_cost=1.0, k_max=16):
 
 
 def speedup_by_length(counters, c, verify_cost=1.0, k_max=16):
-    """The speedup at k = 0, 1, …, k_max that these counters promise, as :func:`advise` uses it -> shape (k_max + 1,).
+    """The speedup at k = 0, 1, …, k_max that these counters promise, for :func:`advise` -> (k_max + 1,).
 
     >>> own = read_counters("passes = 100, generated = 150, k = 1")
     >>> speedup_by_length(own, c=0.5, k_max=2).tolist()
@@ -204,7 +216,9 @@ def speedup_by_length(counters, c, verify_cost=1.0, k_max=16):
     if v.ndim == 0:
         v = np.where(np.arange(k_max + 1) == 0, 1.0, v)
     elif v.shape != (k_max + 1,):
-        raise ValueError(f"verify_cost must be one number or k_max + 1 = {k_max + 1} of them, got shape {v.shape}")
+        raise ValueError(
+            f"verify_cost must be one number or k_max + 1 = {k_max + 1} of them, got shape {v.shape}"
+        )
     kept = np.array(counters.survival or a ** np.arange(1, counters.k + 1))[:k_max]
     kept = np.concatenate([kept, kept[-1] * a ** np.arange(1, k_max - kept.size + 1)])
     return np.concatenate([[1.0], 1 + np.cumsum(kept)]) / (v + c * np.arange(k_max + 1))
@@ -247,13 +261,17 @@ def _read_vllm(text, k):
     accepted = _numbers(r"\bAccepted:\s*(\d+)\s*tokens", text)
     drafted = _numbers(r"\bDrafted:\s*(\d+)\s*tokens", text)
     lists = _lists(r"Per-position acceptance rate:\s*", text)
-    notes = ["mean acceptance length holds the target's own token",
-             "per-position rates are survival: divided by the one before"]
+    notes = [
+        "mean acceptance length holds the target's own token",
+        "per-position rates are survival: divided by the one before",
+    ]
     complete = len(accepted) == len(drafted) == len(lengths)
     drafts = [_passes(*line) for line in zip(accepted, lengths)] if complete else [1.0] * len(lengths)
     if complete and lists and len(lists) == len(lengths):
-        drafts = [max(guess, d / len(s)) if a == 0 else guess
-                  for guess, a, d, s in zip(drafts, accepted, drafted, lists)]
+        drafts = [
+            max(guess, d / len(s)) if a == 0 else guess
+            for guess, a, d, s in zip(drafts, accepted, drafted, lists)
+        ]
     if complete and sum(drafts) > 0:
         passes = sum(drafts)
         tokens = 1 + sum(accepted) / passes
@@ -263,9 +281,15 @@ def _read_vllm(text, k):
         drafts = [1.0] * len(lengths)
     survival = _weighted(lists, drafts) if len(lists) == len(lengths) else ()
     return EngineCounters(
-        "vLLM", k or len(survival) or None, tokens, survival,
-        passes if passes is None else round(passes), sum(accepted) if complete else None,
-        sum(drafted) if complete else None, tuple(notes))
+        "vLLM",
+        k or len(survival) or None,
+        tokens,
+        survival,
+        passes if passes is None else round(passes),
+        sum(accepted) if complete else None,
+        sum(drafted) if complete else None,
+        tuple(notes),
+    )
 
 
 def _passes(accepted, length):
@@ -277,7 +301,8 @@ def _read_sglang(text, k):
     if histograms:
         return _from_histogram(histograms, k)
     lengths = _numbers(r"accept len:\s*" + _NUMBER, text) or _numbers(
-        r"spec_accept_length[\"']?\s*[:=]\s*" + _NUMBER, text)
+        r"spec_accept_length[\"']?\s*[:=]\s*" + _NUMBER, text
+    )
     if not lengths:
         return None
     running = _numbers(r"#running-req:\s*(\d+)", text)
@@ -287,8 +312,10 @@ def _read_sglang(text, k):
     rates = _numbers(r"accept rate:\s*" + _NUMBER, text)
     if k is None and len(rates) == len(lengths) and min(rates) > 0:
         k = max(1, round(float(np.mean([(n - 1) / rate for n, rate in zip(lengths, rates)]))))
-        notes.append(f"k = {k} from accept rate = (accept len − 1) / k, as in builds since 2026; "
-                     "in older ones give k yourself")
+        notes.append(
+            f"k = {k} from accept rate = (accept len − 1) / k, as in builds since 2026; "
+            "in older ones give k yourself"
+        )
     return EngineCounters("SGLang", k, tokens, notes=tuple(notes))
 
 
@@ -299,16 +326,27 @@ def _from_histogram(histograms, k):
     if passes == 0 or size < 2:
         raise ValueError("the histogram must count at least one pass and have k + 1 entries")
     survival = tuple(float(x) for x in counts[::-1].cumsum()[::-1][1:] / passes)
-    return EngineCounters("SGLang", k or size - 1, 1 + accepted / float(passes), survival, int(passes),
-                          int(accepted), int(passes) * (size - 1),
-                          ("histogram entry i counts passes that accepted i drafts: k + 1 entries",))
+    return EngineCounters(
+        "SGLang",
+        k or size - 1,
+        1 + accepted / float(passes),
+        survival,
+        int(passes),
+        int(accepted),
+        int(passes) * (size - 1),
+        ("histogram entry i counts passes that accepted i drafts: k + 1 entries",),
+    )
 
 
 def _read_llamacpp(text, k):
     if re.search(r"\bn_drafted\s*=", text):
         return _read_llamacpp_example(text, k)
-    pairs = re.findall(r"draft acceptance(?: rate)?\s*=\s*[\d.]+%?\s*\(\s*(\d+)\s*(?:accepted)?\s*/\s*(\d+)", text)
-    statistics = re.findall(r"#gen drafts\s*=\s*(\d+).*?#gen tokens\s*=\s*(\d+).*?#acc tokens\s*=\s*(\d+)", text)
+    pairs = re.findall(
+        r"draft acceptance(?: rate)?\s*=\s*[\d.]+%?\s*\(\s*(\d+)\s*(?:accepted)?\s*/\s*(\d+)", text
+    )
+    statistics = re.findall(
+        r"#gen drafts\s*=\s*(\d+).*?#gen tokens\s*=\s*(\d+).*?#acc tokens\s*=\s*(\d+)", text
+    )
     if not pairs and not statistics:
         return None
     if pairs:
@@ -326,7 +364,9 @@ def _read_llamacpp(text, k):
         passes = sum(_passes(int(taken), length) for (taken, _), length in zip(pairs, lengths))
         notes.append("mean acceptance length holds the target's own token, and only passes with a draft")
     elif pairs and len(generated) == len(pairs):
-        passes = sum(map(int, generated)) - accepted - len(pairs)  # each prompt gives one token without a pass
+        passes = (
+            sum(map(int, generated)) - accepted - len(pairs)
+        )  # each prompt gives one token without a pass
         notes.append("passes = tokens − accepted − 1: every pass adds one token of its own, drafts or none")
     elif len(statistics) == 1 and len(pairs) <= 1:
         passes = int(statistics[0][0])
@@ -338,19 +378,25 @@ def _read_llamacpp(text, k):
         raise ValueError('k must be given: this log has no "mean acceptance length" and no "eval time"')
     if passes <= 0:
         raise ValueError(f"text must show more tokens than accepted drafts, got {accepted} accepted")
-    return EngineCounters("llama.cpp", k, 1 + accepted / passes, survival, round(passes), accepted, drafted,
-                          tuple(notes))
+    return EngineCounters(
+        "llama.cpp", k, 1 + accepted / passes, survival, round(passes), accepted, drafted, tuple(notes)
+    )
 
 
 def _read_llamacpp_example(text, k):
-    found = {name: _numbers(rf"\b{name}\s*=\s*(\d+)", text) for name in ("n_draft", "n_drafted", "n_accept",
-                                                                            "n_predict")}
+    found = {
+        name: _numbers(rf"\b{name}\s*=\s*(\d+)", text)
+        for name in ("n_draft", "n_drafted", "n_accept", "n_predict")
+    }
     if not found["n_accept"]:
         return None
     drafted, accepted = int(found["n_drafted"][-1]), int(found["n_accept"][-1])
     k = k or (int(found["n_draft"][-1]) if found["n_draft"] else None)
     if found["n_predict"]:
-        passes, how = int(found["n_predict"][-1]) - accepted - 1, "n_predict − n_accept − 1, the prompt's token apart"
+        passes, how = (
+            int(found["n_predict"][-1]) - accepted - 1,
+            "n_predict − n_accept − 1, the prompt's token apart",
+        )
     elif k:
         passes, how = drafted / k, "n_drafted / n_draft"
     else:
@@ -358,32 +404,61 @@ def _read_llamacpp_example(text, k):
     if passes <= 0:
         raise ValueError(f"text must show more tokens than accepted drafts, got {accepted} accepted")
     passes = round(passes) if passes == round(passes) else passes
-    return EngineCounters("llama.cpp", k, 1 + accepted / passes, (), passes, accepted, drafted,
-                          ("accept is accepted / drafted", f"passes = {how}"))
+    return EngineCounters(
+        "llama.cpp",
+        k,
+        1 + accepted / passes,
+        (),
+        passes,
+        accepted,
+        drafted,
+        ("accept is accepted / drafted", f"passes = {how}"),
+    )
 
 
 def _read_own_counts(text, k):
-    values = {name: int(number) for name, number in re.findall(
-        r"\b(passes|generated|accepted|drafted|k)\s*[=:]\s*(\d+)\b", text)}
+    values = {
+        name: int(number)
+        for name, number in re.findall(r"\b(passes|generated|accepted|drafted|k)\s*[=:]\s*(\d+)\b", text)
+    }
     passes, k = values.get("passes"), k or values.get("k") or None
     if not passes or not {"generated", "accepted"} & set(values):
         return None
     accepted = values.get("accepted", values.get("generated", 0) - passes)
     if accepted < 0:
         raise ValueError(f"generated must be at least passes = {passes}, got {values['generated']}")
-    return EngineCounters("own counts", k, 1 + accepted / passes, (), passes, accepted, values.get("drafted"),
-                          ("each pass adds one token of its own: accepted = generated − passes",))
+    return EngineCounters(
+        "own counts",
+        k,
+        1 + accepted / passes,
+        (),
+        passes,
+        accepted,
+        values.get("drafted"),
+        ("each pass adds one token of its own: accepted = generated − passes",),
+    )
 
 
-_READERS = {"vLLM": _read_vllm, "SGLang": _read_sglang, "llama.cpp": _read_llamacpp, "own counts": _read_own_counts}
+_READERS = {
+    "vLLM": _read_vllm,
+    "SGLang": _read_sglang,
+    "llama.cpp": _read_llamacpp,
+    "own counts": _read_own_counts,
+}
 
 
 def _with_mean_length(found):
     """A note where drafts stop early: then no k and no a describe them alone."""
     mean = found.drafts_per_pass
     if found.k and mean < 0.9 * found.k:
-        return replace(found, notes=(*found.notes, f"drafts are {mean:.1f} tokens long on average, not {found.k}: "
-                                                   "a belongs to this way of stopping, not to each draft"))
+        return replace(
+            found,
+            notes=(
+                *found.notes,
+                f"drafts are {mean:.1f} tokens long on average, not {found.k}: "
+                "a belongs to this way of stopping, not to each draft",
+            ),
+        )
     return found
 
 
@@ -391,8 +466,10 @@ def _plausible(found):
     """The counters, if they can be: rates fall along the draft and lie in [0, 1], accepted ≤ drafted."""
     kept = (1.0, *found.survival)
     if any(later > earlier + 0.002 for earlier, later in zip(kept, kept[1:])):
-        raise ValueError("the rates per position must fall from at most 1, "
-                         f"got {_checks.short([round(s, 3) for s in found.survival])}")
+        raise ValueError(
+            "the rates per position must fall from at most 1, "
+            f"got {_checks.short([round(s, 3) for s in found.survival])}"
+        )
     if found.tokens_per_pass < 1:
         raise ValueError(f"tokens per pass must be at least 1, got {found.tokens_per_pass:g}")
     if found.drafted is not None and found.accepted > found.drafted:

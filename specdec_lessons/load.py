@@ -62,8 +62,10 @@ def at_load(a, target, hardware, batch=1, context=0, draft=None, c=None, k_max=K
     192 0 1.0
     """
     if (draft is None) == (c is None):
-        raise ValueError("draft and c must not both be given or both be missing, "
-                         f"got draft={_checks.short(draft)} and c={_checks.short(c)}")
+        raise ValueError(
+            "draft and c must not both be given or both be missing, "
+            f"got draft={_checks.short(draft)} and c={_checks.short(c)}"
+        )
     if c is None:
         c = draft_cost(draft, target, hardware, batch, context)
     v = pass_costs(target, hardware, batch, context, k_max)
@@ -72,7 +74,7 @@ def at_load(a, target, hardware, batch=1, context=0, draft=None, c=None, k_max=K
 
 
 def last_batch_that_pays(a, target, hardware, context=0, draft=None, c=None, k=None, at_most=4096):
-    """The largest batch up to which every batch gains from speculation; ``at_most`` if all do, 0 if none does.
+    """The largest batch up to which every batch gains from speculation; ``at_most`` if all do, 0 if none.
 
     With ``k`` it is kept at this length; without, the best length is chosen anew at each batch.
 
@@ -85,8 +87,9 @@ def last_batch_that_pays(a, target, hardware, context=0, draft=None, c=None, k=N
 
     def pays(batch):
         point = at_load(a, target, hardware, batch, context, draft, c, k_max)
-        return (point.best_k > 0 if k is None
-                else formulas.speedup(a, k, point.c, point.v[k]) > 1 + formulas.TIE)
+        return (
+            point.best_k > 0 if k is None else formulas.speedup(a, k, point.c, point.v[k]) > 1 + formulas.TIE
+        )
 
     low, high = 0, at_most + 1  # the gain only shrinks as the batch grows
     while high - low > 1:

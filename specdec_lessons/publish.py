@@ -47,7 +47,7 @@ BLEMISHES = [
     (re.compile(r"model not found", re.IGNORECASE), "shows a widget view without its model"),
 ]
 WIDGET_REPR = re.compile(r"^[A-Z]\w*\((\)|\w+=)")
-OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")  # a progress bar draws itself over and over: its last state is kept
+OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")  # of a progress bar the last state is kept
 DATA_URI = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
 HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 HTML_ALT = re.compile(r"""\balt\s*=\s*(?:"[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*')""", re.IGNORECASE)
@@ -135,13 +135,15 @@ def clean_outputs(outputs: list[NotebookNode], execution_count: int | None) -> l
             if output.output_type == "execute_result":
                 output.execution_count = execution_count
         if output.output_type == "stream":
-            output.text = OVERWRITTEN.sub("", output.text)
             if kept and kept[-1].output_type == "stream" and kept[-1].name == output.name:
                 kept[-1].text += output.text
                 continue
             if not output.text:
                 continue
         kept.append(output)
+    for output in kept:
+        if output.output_type == "stream":
+            output.text = OVERWRITTEN.sub("", output.text)
     return kept
 
 

@@ -1,4 +1,4 @@
-"""Ideas beyond one chain: fractions by hand and from papers, exactness by enumeration, with negative controls."""
+"""Ideas beyond one chain: fractions by hand and from papers, exactness by enumeration, negative controls."""
 
 from fractions import Fraction as F
 from itertools import product
@@ -41,7 +41,7 @@ def test_two_candidates():
 
 
 def test_best_rule_by_hand():
-    # The second token, wanted with 2/5, is among two candidates with 1 − (4/5)² = 9/25; the first is no limit.
+    # The second token, wanted with 2/5, is one of two candidates with 1 − (4/5)² = 9/25; the first is no bound.
     assert beyond.best_acceptance(P, Q) == F(9, 25) + F(3, 5)
 
 
@@ -93,7 +93,7 @@ def test_block_is_never_worse(pair, k):
 
 
 def output_law(p, q, k):
-    """The exact law of the first k + 1 tokens under block verification, in fractions, written from the paper."""
+    """The exact law of the first k + 1 tokens under block verification, in fractions, from the paper."""
     law = dict.fromkeys(product(range(len(p)), repeat=k + 1), F(0))
     for drafted in product(range(len(q)), repeat=k):
         chance, weights = F(1), [F(1)]
@@ -132,7 +132,9 @@ def test_block_verification_is_exact_in_fractions(pair, k):
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_block_verify_in_the_real_loop(k):
-    target = models.TableModel("abc", [[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.0, 0.4, 0.6]], start=[0.2, 0.2, 0.6])
+    target = models.TableModel(
+        "abc", [[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.0, 0.4, 0.6]], start=[0.2, 0.2, 0.6]
+    )
     draft = models.TableModel("abc", [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
     law = sequence_law(decoding.speculative_decode, target, draft, (), 3, k=k, verify=beyond.block_verify)
     exact = chain_rule_law(target, (), 3)
@@ -149,7 +151,7 @@ def test_control_a_block_rule_without_its_own_residual_is_found():
         law = rejection.residual(target_rows[kept], draft_rows[kept])  # lesson 5's, not the block's
         return judged, (*emitted[:-1], decoding.token_at(rng.random(), law))
 
-    # After a, whose weight is 0.4, two tokens are owed, and in another proportion than lesson 5's residual has.
+    # After a, whose weight is 0.4, two tokens are owed, in another proportion than lesson 5's residual has.
     target = models.TableModel("abc", 3 * [[0.1, 0.5, 0.4]], start=[0.3, 0.4, 0.3])
     draft = models.TableModel("abc", 3 * [[0.8, 0.1, 0.1]], start=[0.75, 0.15, 0.1])
     law = sequence_law(decoding.speculative_decode, target, draft, (), 3, k=2, verify=wrong)
@@ -162,7 +164,11 @@ def test_control_a_block_rule_without_its_own_residual_is_found():
 
 def lookup_by_definition(context, longest):
     for length in range(min(longest, len(context) - 1), 0, -1):
-        starts = [s for s in range(len(context) - length) if context[s:s + length] == context[len(context) - length:]]
+        starts = [
+            s
+            for s in range(len(context) - length)
+            if context[s : s + length] == context[len(context) - length :]
+        ]
         if starts:
             return context[max(starts) + length]
     return None
@@ -181,7 +187,9 @@ def test_lookup_by_definition(context, longest):
 def test_prompt_lookup_is_exact(prompt):
     target = models.TableModel("ab", [[0.3, 0.7], [0.6, 0.4]])
     draft = beyond.PromptLookupDraft(target, 2)
-    law = sequence_law(decoding.speculative_decode, target, draft, prompt, 4, k=draft.while_it_matches(prompt, 3))
+    law = sequence_law(
+        decoding.speculative_decode, target, draft, prompt, 4, k=draft.while_it_matches(prompt, 3)
+    )
     exact = chain_rule_law(target, prompt, 4)
     assert all(abs(law.get(text, 0) - exact[text]) < 1e-12 for text in exact)
 
@@ -189,8 +197,9 @@ def test_prompt_lookup_is_exact(prompt):
 def test_no_match_no_draft():
     target = models.TableModel("abc", [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     draft = beyond.PromptLookupDraft(target)
-    trace = decoding.speculative_decode(target, draft, (0,), 7, draft.while_it_matches((0,), 4),
-                                        np.random.default_rng(0))
+    trace = decoding.speculative_decode(
+        target, draft, (0,), 7, draft.while_it_matches((0,), 4), np.random.default_rng(0)
+    )
     assert trace.tokens == (1, 2, 0, 1, 2, 0, 1)
     assert [len(one.drafted) for one in trace.rounds[:3]] == [0, 0, 0]  # a, b, c: nothing repeats yet
     assert trace.rounds[3].accepted == len(trace.rounds[3].drafted) == 3
@@ -218,20 +227,28 @@ def test_lenience_keeps_its_promise(pair, twentieths):
 def test_typical_acceptance_by_hand():
     assert beyond.typical_output(P, Q) == (1, Q) and beyond.shift(P, Q) == F(1, 5)
     p, q = [F(12, 20), F(7, 20), F(1, 20)], [F(4, 20), F(6, 20), F(10, 20)]
-    assert min(0.09, 0.3 * exp(float(sum(float(x) * np.log(float(x)) for x in p)))) == 0.09  # above 1/20, below 7/20
+    assert (
+        min(0.09, 0.3 * exp(float(sum(float(x) * np.log(float(x)) for x in p)))) == 0.09
+    )  # above 1/20, below 7/20
     assert beyond.typical_output(p, q) == (F(1, 2), [F(1, 2), F(19, 40), F(1, 40)])
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda: beyond.recursive_acceptance([0.5, 0.4], [0.5, 0.5]), "p must sum to 1"),
-    (lambda: beyond.recursive_acceptance([1.0], [0.5, 0.5]), "same length"),
-    (lambda: beyond.recursive_acceptance(P, Q, 0), "candidates must be"),
-    (lambda: beyond.recursive_acceptance(P, Q, 3, replacement=False), "at most 2 without replacement, got 3"),
-    (lambda: beyond.expected_accepted(P, Q, 2, "both"), "rule must be 'token' or 'block'"),
-    (lambda: beyond.lenient_output(P, Q, 0), r"lenience must lie in \(0, 1\]"),
-    (lambda: beyond.typical_output(P, Q, epsilon=2), r"epsilon must lie in \[0, 1\]"),
-    (lambda: beyond.PromptLookupDraft(models.story_model(), 0), "longest must be"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: beyond.recursive_acceptance([0.5, 0.4], [0.5, 0.5]), "p must sum to 1"),
+        (lambda: beyond.recursive_acceptance([1.0], [0.5, 0.5]), "same length"),
+        (lambda: beyond.recursive_acceptance(P, Q, 0), "candidates must be"),
+        (
+            lambda: beyond.recursive_acceptance(P, Q, 3, replacement=False),
+            "at most 2 without replacement, got 3",
+        ),
+        (lambda: beyond.expected_accepted(P, Q, 2, "both"), "rule must be 'token' or 'block'"),
+        (lambda: beyond.lenient_output(P, Q, 0), r"lenience must lie in \(0, 1\]"),
+        (lambda: beyond.typical_output(P, Q, epsilon=2), r"epsilon must lie in \[0, 1\]"),
+        (lambda: beyond.PromptLookupDraft(models.story_model(), 0), "longest must be"),
+    ],
+)
 def test_bad_input(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -1,4 +1,4 @@
-"""Counters of real engines: posted logs against what their threads say, and every way a paste can go wrong."""
+"""Counters of real engines: posted logs against what their threads say, and how a paste can go wrong."""
 
 from fractions import Fraction
 
@@ -15,20 +15,25 @@ draft acceptance rate = 0.98260 ( 1186 accepted /  1207 generated)"""
 
 
 def vllm_line(histogram):
-    """The line that vLLM prints for these passes (entry i: passes that accepted i drafts), by its definitions."""
+    """What vLLM prints for these passes (entry i: passes that accepted i drafts), by its definitions."""
     k, drafts = len(histogram) - 1, sum(histogram)
     accepted = sum(i * n for i, n in enumerate(histogram))
     survival = ", ".join(f"{sum(histogram[i:]) / drafts:.3f}" for i in range(1, k + 1))
-    return (f"SpecDecoding metrics: Mean acceptance length: {1 + accepted / drafts:.2f}, Accepted throughput: 1.00 "
-            f"tokens/s, Drafted throughput: 1.00 tokens/s, Accepted: {accepted} tokens, Drafted: {k * drafts} tokens, "
-            f"Per-position acceptance rate: {survival}, Avg Draft acceptance rate: "
-            f"{100 * accepted / (k * drafts):.1f}%")
+    return (
+        f"SpecDecoding metrics: Mean acceptance length: {1 + accepted / drafts:.2f}, Accepted throughput: "
+        f"1.00 tokens/s, Drafted throughput: 1.00 tokens/s, Accepted: {accepted} tokens, "
+        f"Drafted: {k * drafts} tokens, "
+        f"Per-position acceptance rate: {survival}, Avg Draft acceptance rate: "
+        f"{100 * accepted / (k * drafts):.1f}%"
+    )
 
 
 def solves(a, k, tokens):
     """Whether 1 + a + … + a^k is this number of tokens, to four digits of a."""
+
     def total(x):
         return sum(x**i for i in range(k + 1))
+
     return total(a - 5e-5) < tokens < total(a + 5e-5)
 
 
@@ -81,14 +86,18 @@ def test_several_vllm_lines_are_added_up():
 
 
 def test_sglang_decode_line_gives_k_by_its_later_definition():
-    log = read_counters("Decode batch, #running-req: 4, accept len: 2.70, accept rate: 0.57, cuda graph: True")
+    log = read_counters(
+        "Decode batch, #running-req: 4, accept len: 2.70, accept rate: 0.57, cuda graph: True"
+    )
     assert (log.engine, log.k, log.tokens_per_pass) == ("SGLang", 3, 2.70)  # 1.70 / 3 = 0.567
     assert read_counters("accept len: 2.70, accept rate: 0.57", k=4).k == 4
 
 
 def test_sglang_lines_weigh_by_running_requests():
-    text = ("Decode batch, #running-req: 30, accept len: 3.00, accept rate: 0.50\n"
-            "Decode batch, #running-req: 10, accept len: 2.00, accept rate: 0.25")
+    text = (
+        "Decode batch, #running-req: 30, accept len: 3.00, accept rate: 0.50\n"
+        "Decode batch, #running-req: 10, accept len: 2.00, accept rate: 0.25"
+    )
     assert read_counters(text).tokens_per_pass == pytest.approx(2.75)
 
 
@@ -113,28 +122,47 @@ def test_own_counts_of_transformers():
         read_counters("passes: 52, accepted: 208").a
 
 
-@pytest.mark.parametrize("text, engine, words", [
-    ("", None, '"Mean acceptance length" (vLLM), "accept len" (SGLang) or "draft acceptance" (llama.cpp)'),
-    ("it was fine", None, "text must hold"),
-    ("accept len: 2.5", "vLLM", "Mean acceptance length: 2.4"),
-    ("Mean acceptance length: 2.5", "SGLang", "accept len: 2.7"),
-    ("Mean acceptance length: 0.5", None, "tokens per pass must be at least 1, got 0.5"),
-    ("draft acceptance = 1.2 ( 12 accepted / 10 generated), mean acceptance length = 2.0", None,
-     "accepted must be at most drafted = 10, got 12"),
-    ("draft acceptance = 0.5 ( 5 accepted / 10 generated), mean acceptance length = 2.0, "
-     "acceptance rate per position = (0.4, 0.6)", None, "must fall"),
-    ("passes = 52, generated = 20", None, "generated must be at least passes = 52, got 20"),
-    ("spec_accept_histogram: [0, 0]", None, "at least one pass"),
-])
+@pytest.mark.parametrize(
+    "text, engine, words",
+    [
+        (
+            "",
+            None,
+            '"Mean acceptance length" (vLLM), "accept len" (SGLang) or "draft acceptance" (llama.cpp)',
+        ),
+        ("it was fine", None, "text must hold"),
+        ("accept len: 2.5", "vLLM", "Mean acceptance length: 2.4"),
+        ("Mean acceptance length: 2.5", "SGLang", "accept len: 2.7"),
+        ("Mean acceptance length: 0.5", None, "tokens per pass must be at least 1, got 0.5"),
+        (
+            "draft acceptance = 1.2 ( 12 accepted / 10 generated), mean acceptance length = 2.0",
+            None,
+            "accepted must be at most drafted = 10, got 12",
+        ),
+        (
+            "draft acceptance = 0.5 ( 5 accepted / 10 generated), mean acceptance length = 2.0, "
+            "acceptance rate per position = (0.4, 0.6)",
+            None,
+            "must fall",
+        ),
+        ("passes = 52, generated = 20", None, "generated must be at least passes = 52, got 20"),
+        ("spec_accept_histogram: [0, 0]", None, "at least one pass"),
+    ],
+)
 def test_unreadable_text_is_one_line(text, engine, words):
     with pytest.raises(ValueError) as caught:
         read_counters(text, engine)
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    ((3,), "text must be a string"), (("x", "TensorRT"), "engine must be one of"), (("x", None, 0), "k must be"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ((3,), "text must be a string"),
+        (("x", "TensorRT"), "engine must be one of"),
+        (("x", None, 0), "k must be"),
+    ],
+)
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         read_counters(*arguments)
@@ -153,10 +181,13 @@ def test_no_paste_breaks_the_reader(text):
         assert "\n" not in str(error)
 
 
-@given(st.lists(st.sampled_from([text for text, _ in EXAMPLES.values()]), min_size=1, max_size=3),
-       st.integers(0, 400), st.integers(0, 400))
+@given(
+    st.lists(st.sampled_from([text for text, _ in EXAMPLES.values()]), min_size=1, max_size=3),
+    st.integers(0, 400),
+    st.integers(0, 400),
+)
 def test_cut_and_doubled_logs_are_read_or_refused(logs, start, length):
-    text = "\n".join(logs)[start:start + length]
+    text = "\n".join(logs)[start : start + length]
     try:
         log = read_counters(text, k=20)
         assert 1 <= log.tokens_per_pass <= 21 and 0 <= log.a <= 1
@@ -177,7 +208,9 @@ def test_advice_uses_the_measured_survival():
     exact = [speedup(kept, k, Fraction(1, 10), 1) for k in range(6)]
     advice = advise(log, c=0.1, k_max=5)
     assert advice.best_k == exact.index(max(exact)) == 2
-    assert advice.best_speedup == pytest.approx(float(exact[2])) and advice.speedup_now == pytest.approx(float(exact[5]))
+    assert advice.best_speedup == pytest.approx(float(exact[2])) and advice.speedup_now == pytest.approx(
+        float(exact[5])
+    )
 
 
 def test_advice_without_survival_is_the_formula():

@@ -317,7 +317,8 @@ def test_totals_show_a_bar_only_when_asked(capsys):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ((1.2, 4, 10), "a must lie"), ((0.5, 4, 0), "n_rounds must be"), (([0.5, 0.5], 3, 10), "a must be one rate or k = 3"),
+    ((1.2, 4, 10), "a must lie"), ((0.5, 4, 0), "n_rounds must be"),
+    (([0.5, 0.5], 3, 10), "a must be one rate or k = 3"),
 ])
 def test_totals_bad_input(arguments, words):
     with pytest.raises(ValueError, match=words):

@@ -38,8 +38,11 @@ def notebook():
 @pytest.fixture(scope="module")
 def cells(notebook):
     """Source and shown text of each code cell, but for the measured ones."""
-    return [(cell.source, "\n".join(text for output in cell.outputs for text in publish.readable(output)))
-            for cell in publish.code_cells(notebook) if "measured" not in publish.tags(cell)]
+    return [
+        (cell.source, "\n".join(text for output in cell.outputs for text in publish.readable(output)))
+        for cell in publish.code_cells(notebook)
+        if "measured" not in publish.tags(cell)
+    ]
 
 
 def shown(cells, part):
@@ -102,6 +105,7 @@ def test_another_card(cells):
 def test_answers_of_the_load_lab(cells):
     def fixed(batch, context, a=0.7):
         return sum(a**i for i in range(5)) / (price(4, batch, context)[1] + 0.6)
+
     text = shown(cells, "1. beyond batch")
     assert fixed(76, 256) > 1 > fixed(77, 256) and "1. beyond batch 76 " in text
     assert fixed(128, 256, 0.885) > 1 > fixed(128, 256, 0.875) and "2. a = 0.88 " in text
@@ -113,27 +117,43 @@ def test_every_published_row_is_accounted_for(cells, notebook):
     for one in published.load():
         line = next(line for line in text.splitlines() if line.startswith(one.source))
         assert f"{one.value:g}" in line
-    table = words[words.index("| rows | what the formula says"):words.index("So a formula that is right")]
-    for row in ("Table 1, section 3.6, Table 4, appendix A.5", "Table 2", "section 3.5", "Chen", "DeepSeek-V3",
-                "Spec-Bench", "vLLM blog", "2310.18813", "3649", "24536", "33518"):
+    table = words[words.index("| rows | what the formula says") : words.index("So a formula that is right")]
+    for row in (
+        "Table 1, section 3.6, Table 4, appendix A.5",
+        "Table 2",
+        "section 3.5",
+        "Chen",
+        "DeepSeek-V3",
+        "Spec-Bench",
+        "vLLM blog",
+        "2310.18813",
+        "3649",
+        "24536",
+        "33518",
+    ):
         assert row in table
 
 
 def test_five_reasons(cells):
     text = shown(cells, "rounds unlike")
     easy, hard = (sum(a**i for i in range(5)) for a in (F(9, 10), F(3, 10)))
-    assert f"promised 2.31, true {float((easy + hard) / 2):.2f}" in text and float((easy + hard) / 2) == 2.7601
+    assert (
+        f"promised 2.31, true {float((easy + hard) / 2):.2f}" in text and float((easy + hard) / 2) == 2.7601
+    )
     assert f"true {float(2 / (1 / easy + 1 / hard)):.2f}: +9%" in text
     assert f"promised {3.04 / (1 + 16 / 70):.2f}, true 2.01" in text
     nine = sum(F(4, 5) ** i for i in range(9))
-    assert f"promised {float(nine / F('1.4')):.2f}, true {float(nine / (9 * F('.313') + F('.4'))):.2f}: +130%" in text
+    assert (
+        f"promised {float(nine / F('1.4')):.2f}, true {float(nine / (9 * F('.313') + F('.4'))):.2f}: +130%"
+        in text
+    )
     assert "promised 3.69, true 5.00: -26%" in text
 
 
 def test_the_clinic(cells):
     assert "it is 5 tokens" in shown(cells, "guess_5, log") and 1 + 208 / 52 == 5
     text = shown(cells, "guess_6, log")
-    assert "it is 0.764" in text and f"{.483 / .632:.3f}" == "0.764" and "= 2.92" in text
+    assert "it is 0.764" in text and f"{0.483 / 0.632:.3f}" == "0.764" and "= 2.92" in text
     text = shown(cells, "'accept rate' in 2025 builds")
     assert f"{106 / 43:.3f}" == "2.465" and "2.465 tokens per pass" in text
     assert f"later builds: {63 / 215:.3f}" in text and f"2025 builds:  {(63 + 43) / (43 * 6):.3f}" in text

@@ -38,6 +38,7 @@ def test_best_k_falls(batch, best):
 def test_the_batch_where_the_gain_is_gone():
     def gains(batch, ks):
         return max(speedup(0.7, k, batch, 256) for k in ks) > 1 + 1e-9
+
     last = load.last_batch_that_pays(0.7, TARGET, A100, 256, DRAFT)
     assert gains(last, range(1, 17)) and not gains(last + 1, range(1, 17))
     fixed = load.last_batch_that_pays(0.7, TARGET, A100, 256, DRAFT, k=4)

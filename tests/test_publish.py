@@ -132,6 +132,9 @@ def test_slow_cells_and_notebooks_are_named(tmp_path):
 
 
 def test_a_progress_bar_is_stored_as_its_last_state():
-    output = publish.nbformat.from_dict({"output_type": "stream", "name": "stdout", "metadata": {},
-                                         "text": "a\r\n\r 10%\r 50%\r100%\ndone\n"})
-    assert publish.clean_outputs([output], 1)[0].text == "a\r\n100%\ndone\n"
+    pieces = [stream(text) for text in ("a\r\n\r 10%", "\r 50%", "\r100%\ndone\n")]
+    assert [output.text for output in publish.clean_outputs(pieces, 1)] == ["a\r\n100%\ndone\n"]
+
+
+def stream(text):
+    return publish.nbformat.v4.new_output("stream", name="stdout", text=text)

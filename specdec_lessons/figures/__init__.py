@@ -38,6 +38,7 @@ __all__ = [
     "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
     "fate_of_drafts", "next_draft", "published_against_formula", "speedup_map", "speedup_with_pass_cost",
     "tokens_and_cost",
-    "acceptance_of_rules", "by_position", "leniency", "pass_cost_by_batch", "speedup_by_batch", "speedup_by_context",
+    "acceptance_of_rules", "by_position", "leniency", "pass_cost_by_batch", "speedup_by_batch",
+    "speedup_by_context",
     "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]

@@ -73,7 +73,15 @@ def reading(state):
     try:
         found, advice = read(state)
     except ValueError:
-        blank = ("tokens_per_pass", "a", "per_draft_rate", "best_draft_length", "speedup", "best_speedup", "decision")
+        blank = (
+            "tokens_per_pass",
+            "a",
+            "per_draft_rate",
+            "best_draft_length",
+            "speedup",
+            "best_speedup",
+            "decision",
+        )
         return Reading(NOTHING_READ, tuple(Quantity(key, LABELS[key], "–") for key in blank))
     rate = found.per_draft_rate
     texts = {
@@ -124,8 +132,12 @@ def speedups(state):
     lengths = np.arange(LONGEST + 1)
     curve = counters.speedup_by_length(found, state["c"], state["v"], LONGEST)
     return Curves(
-        {"curve": (lengths, curve[: LONGEST + 1]), "even": even,
-         "best": (advice.best_k, advice.best_speedup), "now": (min(found.k, LONGEST), advice.speedup_now)},
+        {
+            "curve": (lengths, curve[: LONGEST + 1]),
+            "even": even,
+            "best": (advice.best_k, advice.best_speedup),
+            "now": (min(found.k, LONGEST), advice.speedup_now),
+        },
         top=kit.nice_top(max(curve.max(), advice.speedup_now), TOPS),
     )
 
@@ -140,8 +152,9 @@ def positions(state):
     kept = np.array(found.survival or found.a**where)[: where.size]
     rates = np.array(found.conditional or found.a + 0.0 * where)[: where.size]
     there = np.isfinite(rates)
-    return Curves({"survival": (where[: kept.size], kept),
-                   "conditional": (where[: rates.size][there], rates[there])})
+    return Curves(
+        {"survival": (where[: kept.size], kept), "conditional": (where[: rates.size][there], rates[there])}
+    )
 
 
 VIEWS = {"speedups": speedups, "positions": positions}
@@ -153,8 +166,11 @@ def figure(state):
     fig, axes = figures.new_figure(9.4, 3.6, columns=2)
     for ax, name in zip(axes, PLOTS):
         kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
-    return figures.describe(fig, "Left, the net speedup against the draft length; right, what share of the drafts "
-                                 f"is accepted at each position. {reading(state).sentence}")
+    return figures.describe(
+        fig,
+        "Left, the net speedup against the draft length; right, what share of the drafts "
+        f"is accepted at each position. {reading(state).sentence}",
+    )
 
 
 # ---- the lab --------------------------------------------------------------------------------------------
@@ -177,31 +193,49 @@ class CounterReaderLab(kit.Lab):
     def __init__(self, example="vLLM, 15 drafts", c=0.1, v=1.0):
         super().__init__()
         if example not in counters.EXAMPLES:
-            raise ValueError(f"example must be one of {', '.join(map(repr, counters.EXAMPLES))}, got {example!r}")
+            raise ValueError(
+                f"example must be one of {', '.join(map(repr, counters.EXAMPLES))}, got {example!r}"
+            )
         self._own = ""
-        self.text = kit.Text("log", counters.EXAMPLES[example][0],
-                             "Paste one line or several of what vLLM, SGLang or llama.cpp prints.")
-        self.example = kit.Choice("example", [*counters.EXAMPLES, OWN], example, "Logs that people have posted.",
-                                  width="280px")
-        self.engine = kit.Choice("engine", [ANY, *counters.ENGINES], ANY, "Which engine wrote the log.",
-                                 width="190px")
-        self.k = kit.Number("k set (0: see log)", 0, 0, LONGEST, 1, "Draft length, for logs that do not say it.",
-                            width="250px")
-        self.c = kit.Number("draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.",
-                            width="240px")
-        self.v = kit.Number("pass cost v", float(v), 1.0, 8.0, 0.05, "One verify pass, in plain steps.",
-                            width="240px")
+        self.text = kit.Text(
+            "log",
+            counters.EXAMPLES[example][0],
+            "Paste one line or several of what vLLM, SGLang or llama.cpp prints.",
+        )
+        self.example = kit.Choice(
+            "example", [*counters.EXAMPLES, OWN], example, "Logs that people have posted.", width="280px"
+        )
+        self.engine = kit.Choice(
+            "engine", [ANY, *counters.ENGINES], ANY, "Which engine wrote the log.", width="190px"
+        )
+        self.k = kit.Number(
+            "k set (0: see log)",
+            0,
+            0,
+            LONGEST,
+            1,
+            "Draft length, for logs that do not say it.",
+            width="250px",
+        )
+        self.c = kit.Number(
+            "draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.", width="240px"
+        )
+        self.v = kit.Number(
+            "pass cost v", float(v), 1.0, 8.0, 0.05, "One verify pass, in plain steps.", width="240px"
+        )
         self.controls = {name: getattr(self, name) for name in ("text", "example", "engine", "k", "c", "v")}
         self.views["numbers"] = kit.View.words("counters", reading, "150px")
         for name, plot in PLOTS.items():
             panel = kit.Panel(plot)
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
-        self.start([
-            self.text.widget,
-            kit.row([control.widget for name, control in self.controls.items() if name != "text"]),
-            self.views["numbers"].widget,
-            kit.beside([self.views[name].widget for name in PLOTS]),
-        ])
+        self.start(
+            [
+                self.text.widget,
+                kit.row([control.widget for name, control in self.controls.items() if name != "text"]),
+                self.views["numbers"].widget,
+                kit.beside([self.views[name].widget for name in PLOTS]),
+            ]
+        )
 
     def react(self, names):
         with self.quietly():

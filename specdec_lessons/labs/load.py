@@ -104,21 +104,32 @@ def reading(state):
     a, c, k, batch, context = (state[name] for name in ("a", "c", "k", "batch", "context"))
     point = load.at_load(a, model, hardware, batch, context, c=c)
     now = formulas.speedup(a, k, c, point.v[k])
-    ends = load.last_batch_that_pays(a, model, hardware, context, c=c, k=k, at_most=MOST_SEQUENCES) if k else 0
+    ends = (
+        load.last_batch_that_pays(a, model, hardware, context, c=c, k=k, at_most=MOST_SEQUENCES) if k else 0
+    )
     quantities = (
         Quantity("verify_cost", f"v({k + 1})", f"{point.v[k]:.2f}", "plain steps"),
-        Quantity("free_positions", "positions for the price of one",
-                 f"{cost.free_positions(model, hardware, batch, context):,}"),
+        Quantity(
+            "free_positions",
+            "positions for the price of one",
+            f"{cost.free_positions(model, hardware, batch, context):,}",
+        ),
         Quantity("speedup", f"net speedup at k = {k}", f"{now:.2f}", "×"),
         Quantity("best_draft_length", "best k", f"{point.best_k}"),
         Quantity("best_speedup", "speedup there", f"{point.speedup:.2f}", "×"),
         Quantity("last_batch", f"k = {k} pays up to batch", _batch(ends)),
     )
     slower = ", slower than plain decoding" if now < 1 - formulas.TIE else ""
-    advice = (f"The best k is {point.best_k}, with {point.speedup:.2f}×." if point.best_k
-              else "No draft pays here: switch speculation off.")
-    room = ("" if cost.fits(model, hardware, batch, context)
-            else f" Weights and cache do not fit into its {hardware.memory / 1e9:.0f} GB.")
+    advice = (
+        f"The best k is {point.best_k}, with {point.speedup:.2f}×."
+        if point.best_k
+        else "No draft pays here: switch speculation off."
+    )
+    room = (
+        ""
+        if cost.fits(model, hardware, batch, context)
+        else f" Weights and cache do not fit into its {hardware.memory / 1e9:.0f} GB."
+    )
     return Reading(
         f"With a batch of {batch} a pass over {k + 1} {'position' if k == 0 else 'positions'} costs "
         f"{point.v[k]:.2f} plain steps: {now:.2f}× at k = {k}{slower}. {advice}{room}",
@@ -140,8 +151,10 @@ def figure(state):
     for ax, name in zip(axes, PLOTS):
         kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
     return figures.describe(
-        fig, f"Left, the net speedup against the draft length at this batch; right, against the batch. "
-             f"{reading(state).sentence}")
+        fig,
+        f"Left, the net speedup against the draft length at this batch; right, against the batch. "
+        f"{reading(state).sentence}",
+    )
 
 
 # ---- the lab --------------------------------------------------------------------------------------------
@@ -150,7 +163,8 @@ def figure(state):
 class LoadLab(kit.Lab):
     """Set a load, an accelerator, a model, a, c and k; see what a pass costs and where the gain ends.
 
-    c stays as set, whatever the load. ValueError for a name that is not in ``cost.HARDWARE`` or ``cost.MODELS``.
+    c stays as set, whatever the load. ValueError for a name that is not in ``cost.HARDWARE`` or
+    ``cost.MODELS``.
 
     >>> lab = LoadLab(batch=192)
     >>> lab.reading().sentence[-43:]
@@ -160,32 +174,40 @@ class LoadLab(kit.Lab):
 
     title = "speculation under load"
 
-    def __init__(self, hardware="A100 80GB SXM", model="Llama-3.1-8B", batch=1, context=256, a=0.7, c=0.15, k=4):
+    def __init__(
+        self, hardware="A100 80GB SXM", model="Llama-3.1-8B", batch=1, context=256, a=0.7, c=0.15, k=4
+    ):
         super().__init__()
         for name, value, table in (("hardware", hardware, cost.HARDWARE), ("model", model, cost.MODELS)):
             if value not in table:
                 raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
-        self.hardware = kit.Choice("accelerator", list(cost.HARDWARE), hardware,
-                                   "Whose memory and arithmetic.")
+        self.hardware = kit.Choice(
+            "accelerator", list(cost.HARDWARE), hardware, "Whose memory and arithmetic."
+        )
         self.model = kit.Choice("model", list(cost.MODELS), model, "The target.")
         self.batch = kit.Number("batch", batch, 1, MOST_SEQUENCES, 1, "Sequences that are decoded together.")
-        self.context = kit.Number("context", context, 0, LONGEST_CONTEXT, 256,
-                                  "Tokens in each sequence's KV cache.")
-        self.a = kit.Number("acceptance a", float(a), 0.0, 1.0, 0.01,
-                            "How often the target accepts a judged draft.")
+        self.context = kit.Number(
+            "context", context, 0, LONGEST_CONTEXT, 256, "Tokens in each sequence's KV cache."
+        )
+        self.a = kit.Number(
+            "acceptance a", float(a), 0.0, 1.0, 0.01, "How often the target accepts a judged draft."
+        )
         self.c = kit.Number("draft cost c", float(c), 0.0, 1.0, 0.01, "One draft step, in target steps.")
         self.k = kit.Number("draft length k", k, 0, load.K_MAX, 1, "Tokens drafted before each pass.")
-        self.controls = {name: getattr(self, name)
-                         for name in ("hardware", "model", "batch", "context", "a", "c", "k")}
+        self.controls = {
+            name: getattr(self, name) for name in ("hardware", "model", "batch", "context", "a", "c", "k")
+        }
         self.views["numbers"] = kit.View.words("load", reading, "106px")
         for name, plot in PLOTS.items():
             panel = kit.Panel(plot)
             self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
-        self.start([
-            kit.row([control.widget for control in self.controls.values()]),
-            self.views["numbers"].widget,
-            kit.beside([self.views[name].widget for name in PLOTS]),
-        ])
+        self.start(
+            [
+                kit.row([control.widget for control in self.controls.values()]),
+                self.views["numbers"].widget,
+                kit.beside([self.views[name].widget for name in PLOTS]),
+            ]
+        )
 
     def reading(self):
         return reading(self.state)

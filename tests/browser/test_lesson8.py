@@ -4,7 +4,9 @@ import pytest
 
 from tests.browser import jupyterlab
 
-SHOWS_JS = "([node, name, text]) => node.querySelector(`[data-quantity='${name}']`)?.textContent.trim() === text"
+SHOWS_JS = (
+    "([node, name, text]) => node.querySelector(`[data-quantity='${name}']`)?.textContent.trim() === text"
+)
 
 
 def shows(page, lab, name, text):
