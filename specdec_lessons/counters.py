@@ -43,7 +43,7 @@ EXAMPLES = {
         "Drafted throughput: 97.50 tokens/s, Accepted: 89 tokens, Drafted: 975 tokens, "
         "Per-position acceptance rate: 0.600, 0.385, 0.215, 0.108, 0.062, 0.000, 0.000, 0.000, 0.000, 0.000, "
         "0.000, 0.000, 0.000, 0.000, 0.000, Avg Draft acceptance rate: 9.1%",
-        "GitHub, AEON-7/Qwen3.6-27B-AEON-Ultimate-Uncensored-DFlash, issue 6",
+        "GitHub, AEON-7's Qwen3.6-27B DFlash repository, issue 6",
     ),
     "vLLM, a draft that does not fit": (
         "SpecDecoding metrics: Mean acceptance length: 1.03, Accepted throughput: 2.50 tokens/s, "

@@ -13,6 +13,7 @@ from specdec_lessons.labs import kit, replay, rounds, scene
 LONGEST, MOST_ROUNDS = scene.MOST_COLUMNS - 1, scene.MOST_ROWS
 AGREEMENT = {"aligned": 0.9, "weak": 0.4}  # acceptance rate that each kind of draft sets
 PROMPT = "the old woman"
+SPEEDS = {"slow": 550, "normal": 220, "fast": 110}  # milliseconds a frame, of which a round has two
 KEPT_RUNS = 32  # runs that are remembered, so that a change of the draft cost decodes nothing
 STYLE = """<style>
 .sdl.sdl-lab3d dl.sdl-numbers { gap: 4px 18px; }
@@ -41,6 +42,7 @@ STYLE = """<style>
 .sdl .sdl-map i.sdl-s-discarded { border-style: dashed; }
 .sdl .sdl-map i.sdl-own { margin-left: 3px; }
 .sdl .sdl-map i.sdl-chosen { outline: 2px solid var(--sdl-now); outline-offset: 1px; z-index: 1; }
+.sdl .sdl-still { height: 502px; }
 .sdl p.sdl-block { margin: 0; font-size: 14px; line-height: 30px; display: flex; flex-wrap: wrap; gap: 0 14px;
   align-items: center; }
 .sdl p.sdl-block > span > b { font-variant-numeric: tabular-nums; }
@@ -57,7 +59,7 @@ class LaboratoryLab(kit.Lab):
     With ``target``, ``draft`` and ``prompt`` (token ids) it runs these: ``draft`` is one model, or several by
     name, such as ``{"aligned": …, "weak": …}``, and the models decide the acceptance rate. ``k``, ``a``,
     ``c``, ``n_rounds`` and ``seed`` are what the controls begin with; ``eos`` is a token id that ends the
-    text. ValueError for bad values.
+    text. A new k or another draft lets the rounds unfold anew; nothing else does. ValueError for bad values.
 
     >>> lab = LaboratoryLab(n_rounds=12)
     >>> lab.reading().sentence.startswith("12 rounds: ")
@@ -81,18 +83,22 @@ class LaboratoryLab(kit.Lab):
         self._make_views()
         settings = [self.controls[name].widget for name in ("k", "a", "c", "n_rounds", "seed", "draft")
                     if name in self.controls]
-        self.start([
-            widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden")),
-            kit.row(settings, gap="2px 18px"),
+        self.moving = widgets.VBox([
             self.views["numbers"].widget,
-            kit.row([self.play, self.toggle, *self._steps, self.frame, self.speed, *self._looks],
-                    gap="4px 10px"),
+            kit.row([self.play, self.toggle, self.show_space, *self._steps, self.frame, self.speed,
+                     *self._looks], gap="4px 10px"),
             kit.html_box(replay.legend()),
             widgets.HBox([self.views["space"].widget, self.views["map"].widget],
                          layout=widgets.Layout(flex_flow="row wrap", grid_gap="4px 16px", width="100%")),
             widgets.HBox([self.round.widget, self.position.widget, self.views["block"].widget],
                          layout=widgets.Layout(flex_flow="row wrap", grid_gap="2px 18px",
                                                align_items="flex-start")),
+            self.views["still"].widget,
+        ], layout=widgets.Layout(width="100%", grid_gap="4px"))
+        self.start([
+            widgets.HTML(STYLE, layout=widgets.Layout(height="0", margin="0", overflow="hidden")),
+            kit.row(settings, gap="2px 18px"),
+            self.moving,
         ])
         self.widget.add_class("sdl-lab3d")
 
@@ -143,8 +149,8 @@ class LaboratoryLab(kit.Lab):
             self.controls["draft"] = self.draft
 
     def _make_player(self):
-        """Nothing unfolds unless play is pressed; there is no such button where less motion is wanted."""
-        self.play = widgets.Play(interval=replay.SPEEDS["fast"], show_repeat=False)
+        """Play, step, scrub, speed; where less motion is wanted, nothing plays and all rounds show at once."""
+        self.play = widgets.Play(interval=SPEEDS["normal"], show_repeat=False)
         self.toggle, pressed = kit.play_button(self.play, "Let the rounds unfold, or pause")
         self.frame = widgets.IntSlider(
             readout=False, description="unfold", tooltip="How far the rounds have unfolded",
@@ -152,19 +158,20 @@ class LaboratoryLab(kit.Lab):
         self.links = [widgets.jslink((self.play, "value"), (self.frame, "value")), pressed]
         self._steps = [kit.button("Back", "One step back", lambda: self.step(-1), icon="step-backward"),
                        kit.button("Step", "One step forward", lambda: self.step(1), icon="step-forward")]
+        self.show_space = kit.button("Show in 3-D", "All rounds as blocks; from now on nothing plays by itself",
+                                     self.calm_down)
         self.speed = widgets.Dropdown(
-            options=replay.SPEEDS, value=replay.SPEEDS["fast"], description="speed",
+            options=SPEEDS, value=SPEEDS["normal"], description="speed",
             tooltip="Speed of the unfolding", style={"description_width": "initial"},
             layout=widgets.Layout(width="120px"))
         self.speed.observe(lambda change: setattr(self.play, "interval", change["new"]), names="value")
         self._looks = [
             kit.button("Reset view", "The camera where it stood at first", self.reset_view, icon="undo"),
             kit.button("From above", "Look straight down", lambda: self.reset_view(True), icon="th")]
-        for part in (self.toggle, self.speed):
-            part.add_class("sdl-motion")  # the style sheet hides these where less motion is wanted
+        self.restarts, self.calm, self.by_itself = 0, False, False
         self.frame.max = self.play.max = 2 * self.n_rounds.value
         self.frame.value = self.play.value = self.frame.max
-        self.frame.observe(lambda _: self._quiet or self.update(), names="value")
+        self.frame.observe(self._moved, names="value")
 
     def _make_views(self):
         def html_view(compute, height=None):
@@ -174,6 +181,7 @@ class LaboratoryLab(kit.Lab):
         self.views["numbers"] = kit.View.words("laboratory", rounds.reading, "66px")
         self.views["map"] = html_view(rounds.map_html)
         self.views["block"] = html_view(rounds.detail_html, "30px")
+        self.views["still"] = html_view(lambda state: rounds.whole_html(state) if self.by_itself else "")
         self.scene = None
         self._space = widgets.Box(layout=widgets.Layout(width="100%", height=f"{scene.HEIGHT}px"))
         self._space.add_class("sdl-space")
@@ -183,6 +191,12 @@ class LaboratoryLab(kit.Lab):
         for name, flex in (("space", "3 1 420px"), ("map", "0 0 310px"), ("block", "1 1 540px")):
             layout = self.views[name].widget.layout
             layout.flex, layout.width, layout.min_width = flex, "auto", "0"
+        byhand = [self.views[name].widget for name in ("numbers", "space", "map", "block")]
+        byhand += [*self._steps, self.frame, *self._looks, self.round.widget, self.position.widget]
+        for name, parts in (("sdl-motion", [self.toggle, self.speed]), ("sdl-byhand", byhand),
+                            ("sdl-less", [self.show_space, self.views["still"].widget])):
+            for part in parts:
+                part.add_class(name)  # the style sheet says which of them to hide where less motion is wanted
 
     def _show_space(self, drawn):
         if self.scene is None:
@@ -217,7 +231,39 @@ class LaboratoryLab(kit.Lab):
                     self.a.value = AGREEMENT[self.draft.value]
                 elif "a" in names:
                     self.draft.value = _kind(self.a.value)
+        if {"k", "draft"} & set(names) and not self.calm:
+            self.restart()
+        else:
+            self.update()
+
+    def restart(self):
+        """Let the rounds unfold from the first, playing by themselves."""
+        with self.quietly():
+            self.frame.value = self.play.value = 0
+        self.restarts += 1
+        self._set_by_itself(True)
         self.update()
+        self.play.playing = True
+
+    def calm_down(self):
+        """Show all rounds as they are; from now on nothing plays by itself."""
+        self.calm, self.play.playing = True, False
+        with self.quietly():
+            self.frame.value = self.play.value = self.frame.max
+        self._set_by_itself(False)
+        self.update()
+
+    def _moved(self, _):
+        if self._quiet:
+            return
+        if not self.play.playing and self.frame.value < self.frame.max:
+            self._set_by_itself(False)
+        self.update()
+
+    def _set_by_itself(self, whether):
+        """Whether the frames on show came by themselves: where less motion is wanted, they are not shown."""
+        self.by_itself = whether
+        (self.moving.add_class if whether else self.moving.remove_class)("sdl-auto")
 
     def update(self):
         self._fit()
@@ -243,6 +289,7 @@ class LaboratoryLab(kit.Lab):
     def step(self, by):
         """Pause, and go ``by`` frames on (or back), as far as there are any."""
         self.play.playing = False
+        self._set_by_itself(False)
         self.frame.value = min(max(self.frame.value + by, 0), self.frame.max)
 
     def reset_view(self, from_above=False):
@@ -251,10 +298,15 @@ class LaboratoryLab(kit.Lab):
             self.scene.look(from_above)
 
     def reading(self):
-        return rounds.reading(self.state)
+        return rounds.reading(self._kept_state)
 
     def figure(self):
-        return rounds.figure(self.state)
+        return rounds.figure(self._kept_state)
+
+    @property
+    def _kept_state(self):
+        """The state that a reader without a kernel sees: all rounds, if these are just unfolding."""
+        return rounds.whole(self.state) if self.by_itself else self.state
 
     def close(self):
         if self.scene is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from specdec_lessons import decoding, evidence, figures, formulas
 from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import scene
-from specdec_lessons.labs.kit import Quantity, Reading
+from specdec_lessons.labs.kit import Quantity, Reading, reading_html
 
 
 class _Enough(Exception):
@@ -202,6 +202,22 @@ def _map_line(number, states, one, words, chosen):
             f'<span class="sdl-cells" aria-hidden="true">{cells}</span>'
             f'<span class="sdl-sr">{words_of(number, states)}</span>'
             f'<span class="sdl-out" title="{text}">{text}</span></li>')
+
+
+def whole(state):
+    """The state with all its rounds unfolded.
+
+    >>> whole({"rounds": ("first", "second"), "frame": 1})["frame"]
+    4
+    """
+    return {**state, "frame": 2 * len(state["rounds"])}
+
+
+def whole_html(state):
+    """Numbers, sentence and map of all rounds at once: for those who asked for less motion."""
+    state = {**whole(state), "round": 0}  # there is no chosen block to be told of
+    page = map_html(state).replace('class="sdl-map"', 'class="sdl-map sdl-still"')
+    return f"{reading_html(reading(state))}{page}"
 
 
 def words_of(number, states):
