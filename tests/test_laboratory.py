@@ -322,7 +322,7 @@ def test_a_new_k_rebuilds_the_scene(lab):
     assert {len(one.drafted) for one in lab.trace.rounds} == {9}
     assert not np.array_equal(lab.scene.past.vertices, before)
     assert lab.position.high == lab.position.source.max == 10
-    assert "12 rounds: " in shown(lab)
+    assert "Nothing is verified yet: 9 drafts" in shown(lab)
 
 
 def test_agreement_changes_numbers_and_draft_kind(lab):
@@ -330,6 +330,7 @@ def test_agreement_changes_numbers_and_draft_kind(lab):
     lab.a.source.value = 0.3
     assert shown(lab) != before and "/ 0.30 (" in shown(lab) and lab.draft.value == "weak"
     lab.draft.source.value = "aligned"
+    lab.frame.value = 24
     assert lab.a.value == 0.9 and "/ 0.90 (" in shown(lab)
 
 
@@ -362,10 +363,54 @@ def test_unfolding_by_steps(lab):
     assert lab.frame.max == lab.play.max == 10 and lab.frame.value == 0
 
 
-def test_nothing_plays_by_itself(lab):
-    for control, value in ((lab.k, 7), (lab.draft, "weak"), (lab.n_rounds, 20)):
-        control.source.value = value
-        assert not lab.play.playing and lab.frame.value == lab.frame.max
+@pytest.mark.parametrize("name, value", [("a", 0.3), ("c", 0.4), ("n_rounds", 20), ("seed", 7), ("round", 3)])
+def test_most_changes_set_nothing_off(lab, name, value):
+    lab.controls[name].source.value = value
+    assert not lab.play.playing and lab.frame.value == lab.frame.max and lab.restarts == 0
+
+
+@pytest.mark.parametrize("name, value", [("k", 7), ("draft", "weak")])
+def test_a_new_k_or_draft_unfolds_the_rounds_anew(lab, name, value):
+    lab.controls[name].source.value = value
+    assert lab.play.playing and lab.restarts == 1
+    assert lab.frame.value == lab.play.value == 0 and lab.frame.max == 24
+    assert lab.scene._drawn.past == () and "Nothing is verified yet" in shown(lab)
+    lab.frame.value = 6
+    assert "3 rounds: " in shown(lab)
+    lab.a.source.value = 0.7
+    assert lab.restarts == 1 and lab.frame.value == 6  # neither begins anew nor jumps
+
+
+def test_who_reads_without_a_kernel_sees_all_rounds_while_they_unfold(lab):
+    lab.k.source.value = 7
+    assert lab.frame.value == 0
+    assert lab.reading().sentence.startswith("12 rounds: ") and "A map of 12 rounds" in lab.figure().alt
+    lab.step(2)
+    assert lab.reading().sentence.startswith("1 round: ")
+
+
+def test_less_motion_has_all_rounds_at_once(lab):
+    still = lab.views["still"].widget.children[0]
+    assert still.value == "" and "sdl-auto" not in lab.moving._dom_classes
+    lab.k.source.value = 7
+    assert "sdl-auto" in lab.moving._dom_classes  # the style sheet then shows what stands still
+    assert still.value.count("<li>") == 12 and "12 rounds: " in still.value
+    assert "sdl-chosen" not in still.value
+    before = still.value
+    lab.frame.value = 5
+    assert still.value == before
+    lab.show_space.click()
+    assert still.value == "" and "sdl-auto" not in lab.moving._dom_classes
+    assert not lab.play.playing and lab.frame.value == 24
+    lab.k.source.value = 5
+    assert not lab.play.playing and lab.restarts == 1 and lab.frame.value == 24
+    assert "of 60" in shown(lab)
+
+
+def test_a_step_ends_what_plays_by_itself(lab):
+    lab.draft.source.value = "weak"
+    lab.step(1)
+    assert not lab.play.playing and lab.frame.value == 1 and "sdl-auto" not in lab.moving._dom_classes
 
 
 def test_a_click_chooses_a_block_and_the_controls_follow(lab):

@@ -42,7 +42,8 @@ STYLE = """<style>
 .sdl .sdl-map i.sdl-s-discarded { border-style: dashed; }
 .sdl .sdl-map i.sdl-own { margin-left: 3px; }
 .sdl .sdl-map i.sdl-chosen { outline: 2px solid var(--sdl-now); outline-offset: 1px; z-index: 1; }
-.sdl .sdl-still { height: 502px; }
+.sdl .sdl-wholerun { height: 538px; display: flex; flex-direction: column; }
+.sdl .sdl-wholerun .sdl-map { flex: 1 1 0; min-height: 0; margin-top: 4px; }
 .sdl p.sdl-block { margin: 0; font-size: 14px; line-height: 30px; display: flex; flex-wrap: wrap; gap: 0 14px;
   align-items: center; }
 .sdl p.sdl-block > span > b { font-variant-numeric: tabular-nums; }

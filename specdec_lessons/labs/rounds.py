@@ -217,7 +217,7 @@ def whole_html(state):
     """Numbers, sentence and map of all rounds at once: for those who asked for less motion."""
     state = {**whole(state), "round": 0}  # there is no chosen block to be told of
     page = map_html(state).replace('class="sdl-map"', 'class="sdl-map sdl-still"')
-    return f"{reading_html(reading(state))}{page}"
+    return f'<div class="sdl-wholerun">{reading_html(reading(state))}{page}</div>'
 
 
 def words_of(number, states):

@@ -7,7 +7,8 @@ from tests.browser import jupyterlab
 IMPORTS = """\
 import numpy as np
 from specdec_lessons import decoding, models
-from specdec_lessons.labs import BarsLab, CounterReaderLab, LoadLab, ReplayLab, RooflineLab, SpeedupLab
+from specdec_lessons.labs import (
+    BarsLab, CounterReaderLab, LaboratoryLab, LoadLab, ReplayLab, RooflineLab, SpeedupLab)
 target = models.story_model()
 prompt = models.encode(target, "the old woman")
 def run(temperature, seed=3):
@@ -31,6 +32,7 @@ CELLS = {
     "shown": "made",
     "load": "LoadLab(batch=64)",
     "counters": "CounterReaderLab()",
+    "laboratory": "LaboratoryLab(n_rounds=6)",
 }
 
 

@@ -14,14 +14,14 @@ from tests.browser.conftest import _end_kernels
 from tests.browser.labs import open_labs
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-LABS = ("speedup", "roofline", "bars", "sampled", "broken", "load", "counters")
+LABS = ("speedup", "roofline", "bars", "sampled", "laboratory", "broken", "load", "counters")
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 # What a library draws and Python cannot reach: (rule, how its element begins) -> where it comes from.
 UPSTREAM = {
     ("aria-input-field-name", '<div class="noUi-handle'): (
         "ipywidgets 8.1: packages/controls/src/widget_int.ts and widget_float.ts call noUiSlider.create "
         "without handleAttributes, so no handle has an aria-label. The number field beside each slider "
-        "has a name and sets the same value; Back and Step do it for the replay's frames."
+        "has a name and sets the same value; Back and Step do it for the frames of replay and laboratory."
     ),
 }
 # JupyterLab's body has no height and hides what overflows, so axe would take everything for invisible.
@@ -61,12 +61,14 @@ def test_no_violation_of_our_making(opened, theme):
         assert ours == [], name
 
 
-def test_less_motion_shows_nothing_that_violates(opened):
+@pytest.mark.parametrize("name, length, by_hand", [
+    ("speedup", "draft length k", "Step through"), ("laboratory", "proposal length k", "Show in 3-D")])
+def test_less_motion_shows_nothing_that_violates(opened, name, length, by_hand):
     opened.page.emulate_media(reduced_motion="reduce")
-    lab = opened["speedup"]
-    k = lab.locator(".widget-slider:has(.widget-label:text-is('draft length k'))")
+    lab = opened[name]
+    k = lab.locator(f".widget-slider:has(.widget-label:text-is('{length}'))")
     k.locator("[role=slider]").press("ArrowRight")
-    lab.locator("button:has-text('Step through')").wait_for()
+    lab.locator(f"button:has-text('{by_hand}')").wait_for()
     found = violations(opened, lab)
     opened.page.emulate_media(reduced_motion="no-preference")
     assert [one for one in found if not is_upstream(*one[:2])] == []
@@ -100,7 +102,7 @@ def test_every_value_can_be_set_by_a_named_element(opened):
     for name in LABS:
         lab = opened[name]
         for label in lab.locator(".widget-slider:visible .widget-label").all_inner_texts():
-            if label == "frame":
+            if label in ("frame", "unfold"):
                 assert lab.locator("button:has-text('Step'):visible").count()
             else:
                 field = lab.get_by_role("spinbutton", name=f"{label}, typed", exact=True)

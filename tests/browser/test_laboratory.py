@@ -171,7 +171,10 @@ def test_a_new_k_rebuilds_the_blocks(page):
     for _ in range(6):
         page.keyboard.press("ArrowRight")
     page.wait_for_function(
-        "() => document.querySelectorAll('.sdl-map li:first-child i').length === 11", timeout=15000)
+        "() => document.querySelectorAll('.sdl-map:not(.sdl-still) li:first-child i').length === 11",
+        timeout=15000)
+    page.wait_for_function(
+        "() => document.querySelector('.sdl-summary').textContent.startsWith('12 rounds')", timeout=30000)
     assert differ(before, picture(page)) > 0.1
     chosen = page.locator(".sdl-map").inner_html()
     page.mouse.click(*middle(page))  # clicks find the blocks as they are now
@@ -180,6 +183,9 @@ def test_a_new_k_rebuilds_the_blocks(page):
 
 
 def test_rounds_unfold_by_play_and_by_hand(page):
+    page.get_by_role("button", name="Back").first.click()  # by hand: what stands still goes
+    page.get_by_role("button", name="Step").first.click()
+    page.wait_for_function("() => document.querySelector('.sdl-summary').textContent.startsWith('12 rounds')")
     whole = page.locator(".sdl-map li").count()
     page.locator("button:has-text('Play')").first.click()
     lines = "document.querySelectorAll('.sdl-map li').length"

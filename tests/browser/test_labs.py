@@ -229,8 +229,70 @@ def test_less_motion_shows_all_rounds_at_once_until_someone_steps(labs):
     assert frame(lab) == 0
 
 
+def unfolded(lab):
+    return int(slider(lab, "unfold").get_attribute("aria-valuetext"))
+
+
+def test_a_new_k_or_draft_restarts_the_laboratory_and_dragging_a_does_not(labs):
+    lab = labs["laboratory"]
+    assert unfolded(lab) == 12 and button(lab, "Play").is_visible()
+    handle = slider(lab, "agreement a").bounding_box()
+    labs.page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
+    labs.page.mouse.down()
+    labs.page.mouse.move(handle["x"] - 20, handle["y"] + handle["height"] / 2, steps=5)
+    labs.page.mouse.up()
+    labs.page.wait_for_timeout(600)
+    assert number(lab, "agreement a").input_value() != "0.8"
+    assert unfolded(lab) == 12 and button(lab, "Play").is_visible()
+
+    slider(lab, "proposal length k").press("ArrowRight")
+    wait_for(labs, lab, "Pause")
+    wait_for(labs, lab, "1 round: ")
+    wait_for(labs, lab, "6 rounds: ")
+    wait_for(labs, lab, "Play")
+    assert unfolded(lab) == 12
+
+    lab.get_by_role("button", name="weak" if number(lab, "agreement a").input_value() > "0.65" else "aligned"
+                    ).click()
+    wait_for(labs, lab, "Pause")
+    wait_for(labs, lab, "1 round: ")
+    button(lab, "Pause").click()
+    wait_for(labs, lab, "Play")
+    here = unfolded(lab)
+    labs.page.wait_for_timeout(700)
+    assert unfolded(lab) == here < 12
+
+
+def test_less_motion_lets_nothing_in_the_laboratory_unfold(labs):
+    lab = labs["laboratory"]
+    button(lab, "Step").click()
+    labs.page.emulate_media(reduced_motion="reduce")
+    height = lab.bounding_box()["height"]
+    slider(lab, "proposal length k").press("ArrowLeft")
+    wait_for(labs, lab, "Show in 3-D")
+    labs.page.wait_for_timeout(400)
+    seen = []
+    for _ in range(3):
+        seen.append((lab.inner_text(), lab.locator(".noUi-origin:visible").count()))
+        labs.page.wait_for_timeout(600)
+    assert seen[0] == seen[1] == seen[2] and "6 rounds: " in seen[0][0]
+    assert lab.locator(".sdl-still li").count() == 6
+    assert abs(lab.bounding_box()["height"] - height) <= 2
+    for name in ("Play", "Pause", "Step", "Back"):
+        assert not button(lab, name).is_visible()
+    assert not lab.locator(".sdl-space").is_visible()
+
+    button(lab, "Show in 3-D").click()
+    lab.locator(".sdl-space").wait_for()
+    assert unfolded(lab) == 12 and not button(lab, "Show in 3-D").is_visible()
+    slider(lab, "proposal length k").press("ArrowRight")
+    labs.page.wait_for_timeout(800)
+    assert unfolded(lab) == 12 and lab.locator(".sdl-space").is_visible()
+    assert abs(lab.bounding_box()["height"] - height) <= 2
+
+
 @pytest.mark.parametrize("width", [1400, 1024])
-@pytest.mark.parametrize("name", ["speedup", "roofline", "bars", "sampled"])
+@pytest.mark.parametrize("name", ["speedup", "roofline", "bars", "sampled", "laboratory"])
 def test_labs_fit_the_page_and_keep_their_height(labs, name, width):
     labs.page.set_viewport_size({"width": width, "height": 900})
     labs.page.wait_for_timeout(250)
