@@ -9,6 +9,12 @@ from specdec_lessons.figures.cost import (
     roofline_in_steps,
     step_time_bars,
 )
+from specdec_lessons.figures.loop import (
+    acceptance_by_place,
+    agreement_along,
+    predicted_and_measured,
+    trace_in_words,
+)
 from specdec_lessons.figures.speedup import (
     fate_of_drafts,
     next_draft,
@@ -30,5 +36,6 @@ __all__ = [
     "survival_bars", "token_ceilings", "tokens_distribution", "two_kinds",
     "fate_of_drafts", "next_draft", "published_against_formula", "speedup_map", "speedup_with_pass_cost",
     "tokens_and_cost",
+    "acceptance_by_place", "agreement_along", "predicted_and_measured", "trace_in_words",
     "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]
