@@ -188,6 +188,14 @@ def test_longer_drafts_waste_more(printed):
     assert [row[4] for row in rows] == sorted(row[4] for row in rows)
 
 
+def test_the_weak_draft_is_no_match_even_for_nothing(printed):
+    rows = [numbers(line.split("c = ")[1]) for line in printed("best_draft_length(rate").splitlines()]
+    (_, _, aligned, _), (_, _, weak, _), (_, _, free, ceiling) = rows
+    a = numbers(printed('traces = {"aligned"').splitlines()[2])[0:2]
+    assert ceiling == pytest.approx(1 / (1 - a[0] / a[1]), abs=0.01)
+    assert weak < free < ceiling < aligned
+
+
 # -- exercises ----------------------------------------------------------------------------------------
 
 def test_one_round_agrees_with_the_package():
