@@ -79,10 +79,12 @@ one_round = Exercise(
         "    return result[:result.index(eos) + 1] if eos in result else result"),
     misconceptions=(
         Misconception(_end_at_the_end_only,
-                      "The end can stand among the accepted drafts; nothing may come after it, no bonus either."),
+                      "The end can stand among the accepted drafts; nothing may come after it, no bonus"
+                      " either."),
         Misconception(_without_the_end, "The mark of the end is a token of the text too: emit it."),
         Misconception(_goes_on, "You went on after a miss. What lies behind it is discarded, unseen."),
-        Misconception(_no_own_token, "Every round adds one token of the target's own, unless the text has ended."),
+        Misconception(_no_own_token,
+                      "Every round adds one token of the target's own, unless the text has ended."),
         Misconception(_always_the_bonus,
                       "After a miss the correction comes from that very place: own[n], not own[k]."),
         Misconception(_at_least, "The coin must lie strictly below the ratio: a ratio of 0 accepts nothing,"
@@ -110,8 +112,8 @@ def _lengths(n, k, allowed):
 draft_lengths = Exercise(
     title="How much to draft",
     statement=(
-        "Write draft_lengths(n, k): the draft length of each round when n tokens are wanted, at most k are drafted"
-        " a round, and all are accepted."),
+        "Write draft_lengths(n, k): the draft length of each round when n tokens are wanted, at most k are"
+        " drafted a round, and all are accepted."),
     stub="def draft_lengths(n, k):\n    ...  # your code",
     reference=_draft_lengths,
     cases=((1, 5), (3, 5), (6, 5), (10, 4), (12, 4), (11, 4), (4, 0), (0, 3)),
@@ -149,8 +151,8 @@ def _sum(a, k):
 predicted_speedup = Exercise(
     title="Predict the speedup",
     statement=(
-        "Write predicted_speedup(step, draft_step, verify_pass, accepted, judged, k): S from three times in seconds and"
-        " two counts."),
+        "Write predicted_speedup(step, draft_step, verify_pass, accepted, judged, k): S from three times in"
+        " seconds and two counts."),
     stub="def predicted_speedup(step, draft_step, verify_pass, accepted, judged, k):\n    ...  # your code",
     reference=_predicted,
     cases=(

@@ -31,13 +31,14 @@ def trace_in_words(rounds, vocabulary):
         cells = _cells(one, vocabulary)
         for x, (state, word, chance) in enumerate(cells):
             _chip(ax, x, y, style.STATES[state], word, chance)
-        words = ", ".join(f"{style.STATES[state].sign} {word} {chance}".strip() for state, word, chance in cells)
-        told.append(f"Round {y + 1}: {words}.")
+        words = (f"{style.STATES[state].sign} {word} {chance}".strip() for state, word, chance in cells)
+        told.append(f"Round {y + 1}: {', '.join(words)}.")
     ax.set(xlim=(0, widest), ylim=(len(rounds) - 0.45, -0.5), xticks=[])
     ax.set_yticks(range(len(rounds)), [f"round {n + 1}" for n in range(len(rounds))])
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    ax.set_xlabel("   ".join(f"{one.sign} {one.label}" for name, one in style.STATES.items() if name != "drafted"))
+    shown = [one for name, one in style.STATES.items() if name != "drafted"]
+    ax.set_xlabel("   ".join(f"{one.sign} {one.label}" for one in shown))
     return style.describe(fig, f"Rounds, one row each. {' '.join(told)}")
 
 
@@ -57,8 +58,8 @@ def _chip(ax, x, y, look, word, chance):
     ax.barh(y, 0.95, left=x, height=0.86, color=look.colour if look.filled else "white",
             hatch=look.hatch, edgecolor=look.colour, linewidth=1.2)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if look.hatch else None
-    ax.text(x + 0.475, y - 0.12 * bool(chance), f"{look.sign} {word}", ha="center", va="center", color=look.ink,
-            fontsize=10, bbox=box)
+    ax.text(x + 0.475, y - 0.12 * bool(chance), f"{look.sign} {word}", ha="center", va="center",
+            color=look.ink, fontsize=10, bbox=box)
     if chance:
         ax.text(x + 0.475, y + 0.25, chance, ha="center", va="center", color=look.ink, fontsize=8.5)
 
@@ -115,8 +116,8 @@ def acceptance_by_place(counts, k):
         rates, mean = accepted / judged, accepted.sum() / judged.sum()
         ends = np.array([stats.binomtest(int(s), int(m)).proportion_ci() for s, m in pairs]).T
         x = np.arange(1, k + 1) + 0.07 * (n - (len(counts) - 1) / 2)
-        ax.errorbar(x, rates, yerr=np.maximum(0, [rates - ends[0], ends[1] - rates]), fmt=marker, color=colour,
-                    markersize=6.5, elinewidth=1.3, capsize=3)
+        ax.errorbar(x, rates, yerr=np.maximum(0, [rates - ends[0], ends[1] - rates]), fmt=marker,
+                    color=colour, markersize=6.5, elinewidth=1.3, capsize=3)
         ax.axhline(mean, color=colour, linestyle="--", linewidth=1.3)
         ax.annotate(f"{name}\na = {mean:.2f}", (k + 0.45, mean), textcoords="offset points", xytext=(6, 0),
                     va="center", fontsize=9.5, color=colour, annotation_clip=False)
