@@ -1,4 +1,4 @@
-"""A progress bar for a cell that takes seconds: it goes around a list, and an interrupt leaves it standing."""
+"""A progress bar for a cell that takes seconds: it goes around a list and bears an interrupt."""
 
 from html import escape
 
@@ -17,8 +17,8 @@ def bar(items, label="done"):
     handle, done = None, 0
     try:
         for item in items:
-            shown = HTML(f'<progress max="{len(items)}" value="{done}" aria-label="{escape(label)}"></progress> '
-                         f'{escape(label)}: {done} of {len(items)}')
+            shown = HTML(f'<progress max="{len(items)}" value="{done}" aria-label="{escape(label)}">'
+                         f'</progress> {escape(label)}: {done} of {len(items)}')
             handle = handle.update(shown) or handle if handle else display(shown, display_id=True)
             yield item
             done += 1

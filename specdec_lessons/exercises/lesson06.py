@@ -131,7 +131,8 @@ draft_lengths = Exercise(
         "    return lengths"),
     misconceptions=(
         Misconception(lambda n, k: _lengths(n, k, min),
-                      "That drafts as many as are wanted. One of them will be the target's own: n − 1 are enough."),
+                      "That drafts as many as are wanted. One of them will be the target's own:"
+                      " n − 1 are enough."),
         Misconception(lambda n, k: _lengths(n, k, lambda _, k: k),
                       "The last round drafts past what is wanted: those drafts are thrown away for sure."),
         Misconception(lambda n, k: [min(k, n - start) for start in range(0, n, max(k, 1))],

@@ -150,8 +150,8 @@ def predicted_and_measured(races):
         told.append(f"{name}: " + ", ".join(
             f"k = {one.k} predicted {one.predicted:.2f}, measured {one.measured:.2f}" for one in runs) + ".")
     ax.axhline(1, color=style.INK, linewidth=1.2)
-    ax.annotate("plain decoding", (0.99, 1), xycoords=("axes fraction", "data"), textcoords="offset points",
-                xytext=(0, -4), ha="right", va="top", fontsize=9.5)
+    ax.annotate("plain\ndecoding", (1, 1), xycoords=("axes fraction", "data"), textcoords="offset points",
+                xytext=(6, 0), va="center", fontsize=9.5, annotation_clip=False)
     ax.plot([], [], color=style.MUTED, linewidth=1.6, linestyle="--", label="predicted")
     ax.set(ylim=(0, None), xlabel="draft length k", ylabel="net speedup",
            title="The formula (lines) and the clock (marks)")
