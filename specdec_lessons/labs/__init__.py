@@ -5,4 +5,13 @@ from specdec_lessons.labs.replay import ReplayLab
 from specdec_lessons.labs.roofline import RooflineLab
 from specdec_lessons.labs.speedup import SpeedupLab
 
-__all__ = ["BarsLab", "ReplayLab", "RooflineLab", "SpeedupLab"]
+__all__ = ["BarsLab", "LaboratoryLab", "ReplayLab", "RooflineLab", "SpeedupLab"]
+
+
+def __getattr__(name):
+    """The 3-D laboratory is loaded when it is asked for."""
+    if name == "LaboratoryLab":
+        from specdec_lessons.labs.laboratory import LaboratoryLab
+
+        return LaboratoryLab
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
