@@ -17,6 +17,12 @@ from specdec_lessons.figures.load import (
     speedup_by_batch,
     speedup_by_context,
 )
+from specdec_lessons.figures.loop import (
+    acceptance_by_place,
+    agreement_along,
+    predicted_and_measured,
+    trace_in_words,
+)
 from specdec_lessons.figures.speedup import (
     fate_of_drafts,
     next_draft,
@@ -40,5 +46,6 @@ __all__ = [
     "tokens_and_cost",
     "acceptance_of_rules", "by_position", "leniency", "pass_cost_by_batch", "speedup_by_batch",
     "speedup_by_context",
+    "acceptance_by_place", "agreement_along", "predicted_and_measured", "trace_in_words",
     "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]
