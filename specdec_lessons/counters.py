@@ -70,6 +70,7 @@ EXAMPLES = {
 """Logs that people have posted: name -> (text, where it stands)."""
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
+_COMMA = r"accept(?:ance)?[ _](?:len(?:gth)?|rate)\b[\"']?\s*[:=]\s*(\d+,\d+)"
 _LIST = r"[\[(]?\s*((?:\d+(?:\.\d+)?\s*,\s*)*\d+(?:\.\d+)?)"
 
 
@@ -169,14 +170,17 @@ def read_counters(text, engine=None, k=None):
             f"engine must be one of {', '.join(map(repr, ENGINES))}, got {_checks.short(engine)}"
         )
     k = None if k is None else _checks.single_count("k", k, at_least=1)
+    comma = re.search(_COMMA, text, re.IGNORECASE)
+    if comma:
+        raise ValueError(f"text must have decimal points, as engines print them, got {comma[1]}")
     for name in ENGINES if engine is None else (engine,):
         found = _READERS[name](text, k)
         if found is not None:
             return _with_mean_length(_plausible(found))
     if engine is None:
         raise ValueError(
-            'text must hold "Mean acceptance length" (vLLM), "accept len" (SGLang) '
-            'or "draft acceptance" (llama.cpp)'
+            'text must hold "Mean acceptance length" (vLLM), "accept len" (SGLang), '
+            '"draft acceptance" (llama.cpp) or "passes = …" (your own counts)'
         )
     raise ValueError(f"text must hold {LOOKED_FOR[engine]} ({engine})")
 
@@ -472,6 +476,13 @@ def _plausible(found):
         )
     if found.tokens_per_pass < 1:
         raise ValueError(f"tokens per pass must be at least 1, got {found.tokens_per_pass:g}")
+    per_pass = found.drafts_per_pass
+    if found.k and found.passes and found.passes >= 10 and found.tokens_per_pass >= 1.1:
+        if per_pass > 1.1 * found.k:  # beyond what the rounding of the mean length explains
+            raise ValueError(
+                f"k must be at least {round(per_pass)} for {found.drafted:g} drafts in "
+                f"{found.passes:g} passes, got {found.k} (is the line cut off?)"
+            )
     if found.drafted is not None and found.accepted > found.drafted:
         raise ValueError(f"accepted must be at most drafted = {found.drafted:g}, got {found.accepted:g}")
     return found

@@ -128,7 +128,7 @@ def test_own_counts_of_transformers():
         (
             "",
             None,
-            '"Mean acceptance length" (vLLM), "accept len" (SGLang) or "draft acceptance" (llama.cpp)',
+            '"draft acceptance" (llama.cpp) or "passes = …" (your own counts)',
         ),
         ("it was fine", None, "text must hold"),
         ("accept len: 2.5", "vLLM", "Mean acceptance length: 2.4"),
@@ -239,3 +239,31 @@ def test_a_list_of_pass_costs():
 def test_every_example_has_a_source_and_is_read():
     for text, source in counters.EXAMPLES.values():
         assert read_counters(text).a > 0 and len(source) > 5
+
+
+def test_a_line_cut_off_inside_its_rates_is_refused():
+    """975 drafts in 65 passes are 15 a pass; a list of four positions cannot be all of it."""
+    text = counters.EXAMPLES["vLLM, 15 drafts"][0]
+    cut = text[: text.index("0.062")]
+    words = r"k must be at least 15 for 975 drafts in 65 passes, got 4 \(is the line cut off\?\)"
+    with pytest.raises(ValueError, match=words):
+        counters.read_counters(cut)
+    assert counters.read_counters(cut, k=15).k == 15
+
+
+def test_a_k_shorter_than_the_drafts_is_refused():
+    with pytest.raises(ValueError, match="k must be at least 15 for 975 drafts in 65 passes, got 3"):
+        counters.read_counters(counters.EXAMPLES["vLLM, 15 drafts"][0], k=3)
+
+
+@pytest.mark.parametrize(
+    "text, seen",
+    [
+        ("Mean acceptance length: 2,37", "2,37"),
+        ("accept len: 2,47, accept rate: 0,29", "2,47"),
+        ("draft acceptance = 0,64 ( 167 accepted / 259 generated), mean acceptance length = 2,92", "2,92"),
+    ],
+)
+def test_decimal_commas_are_named_not_cut(text, seen):
+    with pytest.raises(ValueError, match=f"text must have decimal points, as engines print them, got {seen}"):
+        counters.read_counters(text)

@@ -117,7 +117,7 @@ def test_every_published_row_is_accounted_for(cells, notebook):
     for one in published.load():
         line = next(line for line in text.splitlines() if line.startswith(one.source))
         assert f"{one.value:g}" in line
-    table = words[words.index("| rows | what the formula says") : words.index("So a formula that is right")]
+    table = words[words.index("| rows | what the formula says") : words.index("Leave aside what no formula")]
     for row in (
         "Table 1, section 3.6, Table 4, appendix A.5",
         "Table 2",
@@ -132,6 +132,19 @@ def test_every_published_row_is_accounted_for(cells, notebook):
         "33518",
     ):
         assert row in table
+
+
+def test_the_opening_is_explained(cells):
+    """The posted survivals, a block draft for a tenth of a step, and the data sheet's pass."""
+    text = shown(cells, "desk, monday")
+    for k, kept in ((15, F("2.37")), (3, F("2.2"))):
+        desk, monday = (
+            float(kept) / (seconds(k + 1, batch, 256) / seconds(1, batch, 256) + 0.1) for batch in (1, 32)
+        )
+        assert (
+            f"k = {k:2}: {float(kept):.2f} tokens a pass, desk {desk:.2f}×, Monday {monday:.2f}×" in text
+        )
+    assert "desk 2.15×, Monday 0.73×" in text and "desk 2.00×, Monday 2.00×" in text
 
 
 def test_five_reasons(cells):
