@@ -23,7 +23,7 @@ from tests.browser import jupyterlab
 STEPS = 60
 BURST = 200
 EVENTS = 2000
-WARM_UP = 200
+WARM_UP = 1000  # events until the allocator has what it needs
 INTERACT = """\
 import numpy as np, matplotlib.pyplot as plt
 from ipywidgets import interact
@@ -185,9 +185,11 @@ def main():
         ("SpeedupLab()", "lab.a", 0.0, 1.0),
         ("RooflineLab()", "lab.positions", 1, 512),
         ("BarsLab()", "lab.weights[0]", 1.0, 100.0),
+        ("LaboratoryLab()", "lab.a", 0.0, 1.0),
+        ("LaboratoryLab()", "lab.k", 1, 16),
     ):
         grown, more_widgets, figures = memory(lab, slider, low, high)
-        print(f"{lab} after {EVENTS} events: {grown:+.1f} MB, {more_widgets:+d} widgets, "
+        print(f"{lab}, {slider}, after {EVENTS} events: {grown:+.1f} MB, {more_widgets:+d} widgets, "
               f"{figures:+d} open figures")
 
 
