@@ -1,4 +1,4 @@
-"""Lesson 6: its loop is exact, its numbers fit one another and the formulas; figures and the progress bar."""
+"""Lesson 6: its loop is exact, its numbers fit one another and the formulas; figures."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specdec_lessons import evidence, figures, models, progress, publish, rejection
+from specdec_lessons import evidence, figures, models, publish, rejection
 from specdec_lessons.decoding import Round, speculative_decode, token_at
 from specdec_lessons.exercises import lesson06
 from specdec_lessons.race import Race
@@ -265,15 +265,3 @@ def test_predicted_and_measured_draws_a_mark_for_each_race():
     fig = figures.predicted_and_measured(races)
     marks = [line for line in fig.axes[0].lines if line.get_marker() == "o"]
     assert [list(line.get_ydata()) for line in marks] == [[2.0, 2.0, 2.0]]
-
-
-def test_the_bar_yields_everything_and_outlives_an_interrupt(capsys):
-    assert list(progress.bar("abc", "letters")) == ["a", "b", "c"]
-    done = []
-    with pytest.raises(KeyboardInterrupt):
-        for item in progress.bar([1, 2, 3]):
-            done.append(item)
-            if item == 2:
-                raise KeyboardInterrupt
-    assert done == [1, 2]
-    assert "HTML" in capsys.readouterr().out
