@@ -91,7 +91,7 @@ def stop_at_the_verdict(drafted, draft_rows, target_rows, rng):
     return _cut_before(lambda *one: not _by_ratio(*one), drafted, draft_rows, target_rows, rng)
 
 
-def stop_where_the_target_frowns(drafted, draft_rows, target_rows, rng):
+def stop_where_p_is_below_q(drafted, draft_rows, target_rows, rng):
     """Ends the draft just before the first token with q > p: a policy that saw the target's rows."""
     return _cut_before(lambda coin, token, p, q: bool(q[token] > p[token]), drafted, draft_rows, target_rows, rng)
 
@@ -103,7 +103,7 @@ def drop_the_unlikely(drafted, draft_rows, target_rows, rng, threshold=0.5):
 
 PEEKING = {  # these decide how many drafts count after they have seen how those came out
     "stop at the verdict": stop_at_the_verdict,
-    "stop where the target frowns": stop_where_the_target_frowns,
+    "stop where p < q": stop_where_p_is_below_q,
     "drop the unlikely": drop_the_unlikely,
 }
 

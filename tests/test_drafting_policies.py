@@ -125,7 +125,7 @@ P, Q = (0.6, 0.4), (0.8, 0.2)
 
 @pytest.mark.parametrize("rule, law", [
     ("stop at the verdict", (0.6 + 0.2 * 0.6, 0.2 + 0.2 * 0.4)),  # min(p, q) + 1/5 p
-    ("stop where the target frowns", (0.8 * 0.6, 0.2 + 0.8 * 0.4)),  # q where q ≤ p, and 4/5 p
+    ("stop where p < q", (0.8 * 0.6, 0.2 + 0.8 * 0.4)),  # q where q ≤ p, and 4/5 p
     ("drop the unlikely", (0.6 + 0.2 * 0.6, 0.2 + 0.2 * 0.4)),  # .8 → .6 and .2 replaced; .2 dropped, p instead
 ])
 def test_the_bias_of_peeking_by_hand(rule, law):

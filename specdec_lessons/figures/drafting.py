@@ -158,17 +158,16 @@ def policy_race(results, oracle, ceiling=None, title="Net speedup of each policy
         lines.append((ceiling.speedup.mean, ":", f"clairvoyant {ceiling.speedup.mean:.2f}×"))
     for x, look, _ in lines:
         ax.axvline(x, color=PRICE, linewidth=1.8, linestyle=look)
-    right = 1.02 * max(x for x, _, _ in lines)
+    right = 1.02 * max([x for x, _, _ in lines] + [one.speedup.high for one in results])
     told = []
     for row, one in zip(rows, results):
         share = one.share_of(oracle).mean
-        wide = (right, row) if ceiling is None else (right, row)
-        ax.annotate(f"{one.speedup.mean:.2f}×  {share:4.0%}   {one.tokens_per_pass:.2f}   {one.wasted_per_pass:5.2f}",
-                    wide, xytext=(12, 0), textcoords="offset points", va="center", family="monospace",
+        ax.annotate(f"{one.speedup.mean:6.2f}× {share:6.0%} {one.tokens_per_pass:7.2f} {one.wasted_per_pass:7.2f}",
+                    (right, row), xytext=(12, 0), textcoords="offset points", va="center", family="monospace",
                     fontsize=9, annotation_clip=False)
         told.append(f"{one.name} {one.speedup.mean:.2f} times, {share:.0%}".replace("%", " %") + " of the oracle")
-    ax.annotate("speedup oracle tokens  wasted\n       share  /pass   /pass", (right, -0.62), xytext=(12, 4),
-                textcoords="offset points", va="bottom", family="monospace", fontsize=8.5, color=style.MUTED,
+    ax.annotate("speedup     of  tokens  wasted\n        oracle  a pass  a pass", (right, -0.62), xytext=(12, 4),
+                textcoords="offset points", va="bottom", family="monospace", fontsize=9, color=style.MUTED,
                 annotation_clip=False)
     ax.axvline(1, color=style.INK, linewidth=1.1, linestyle="--")
     ax.set(xlim=(0, right), ylim=(len(results) - 0.5, -0.6), xlabel="times plain decoding", title=title)

@@ -13,7 +13,10 @@ COSTS = {f"c = {c:g}": c for c in races.STORED_COSTS}
 POLICIES = ("fixed k", "+2 / −1", "confidence", "survival", "oracle")
 SEEDS, TOKENS = tuple(range(8)), 300
 ROUNDS = 40  # that may be looked at
-ROW = "display:grid;grid-template-columns:92px minmax(120px,1fr) 250px;gap:0 10px;align-items:center;"
+ROW = (
+    "display:grid;grid-template-columns:86px minmax(110px,1fr) 52px 82px 50px 50px 50px;gap:0 8px;align-items:center;"
+    "font-variant-numeric:tabular-nums;"
+)
 
 
 # ---- views: pure functions of the state -----------------------------------------------------------------
@@ -104,12 +107,11 @@ def bars_html(state):
             + '<span style="position:absolute;top:7px;height:3px;background:var(--sdl-ink);'
             f"box-shadow:0 0 0 1px var(--sdl-panel);left:{percent(speed.low)};"
             f'width:{percent(speed.high - speed.low)}"></span></span>'
-            '<span style="font-variant-numeric:tabular-nums;white-space:nowrap">'
-            f'<b data-quantity="speedup_{key}">{speed.mean:.2f}</b>× '
+            f'<span><b data-quantity="speedup_{key}">{speed.mean:.2f}</b>×</span>'
             f'<small>[<span data-quantity="speedup_low_{key}">{speed.low:.2f}</span>, '
-            f'<span data-quantity="speedup_high_{key}">{speed.high:.2f}</span>] · '
-            f"{one.tokens_per_pass:.2f} tokens, {one.wasted_per_pass:.2f} wasted · "
-            f'<span data-quantity="share_{key}">{100 * share:.0f}</span> %</small></span></div>'
+            f'<span data-quantity="speedup_high_{key}">{speed.high:.2f}</span>]</small>'
+            f'<span><span data-quantity="share_{key}">{100 * share:.0f}</span> %</span>'
+            f"<span>{one.tokens_per_pass:.2f}</span><span>{one.wasted_per_pass:.2f}</span></div>"
         )
     keys = (
         ("┄", "guide", "plain decoding, 1×"),
@@ -122,9 +124,12 @@ def bars_html(state):
         f"{sign}</span> {html.escape(words)}</span>"
         for sign, colour, words in keys
     )
+    heads = ("", "", "speedup", "interval", "of oracle", "tokens a pass", "wasted a pass")
+    head = "".join(f"<span>{words}</span>" for words in heads)
     return (
         f'<div class="sdl-caption"><b>Net speedup over the same texts</b>{key}</div>'
-        f'<div style="margin-top:4px">{"".join(rows)}</div>'
+        f'<div style="{ROW}font-size:11px;line-height:1.15;color:var(--sdl-muted);align-items:end">{head}</div>'
+        f'<div style="margin-top:2px">{"".join(rows)}</div>'
     )
 
 
@@ -267,7 +272,7 @@ class PolicyRaceLab(kit.Lab):
             name: getattr(self, name) for name in ("world", "c", "k", "threshold", "price", "policy", "round")
         }
         self.views["numbers"] = kit.View.words("policies", reading, "76px")
-        bars, one = kit.html_box(height="166px"), kit.html_box(height="178px")
+        bars, one = kit.html_box(height="186px"), kit.html_box(height="236px")
         self.views["bars"] = kit.View(bars_html, lambda shown: setattr(bars, "value", shown), bars)
         self.views["round"] = kit.View(round_html, lambda shown: setattr(one, "value", shown), one)
         self.start(
