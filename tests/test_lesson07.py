@@ -98,7 +98,7 @@ def test_the_price_is_found_in_two_turns(cells):
 def test_three_stretches(cells, name, chances, k):
     products = [math.prod(chances[:i + 1]) for i in range(len(chances))]
     assert sum(x > 0.19 for x in products) == k
-    assert f"{name:16} No guess yet; it is {k} drafts" in shown(cells, 'stretches = {"easy"')
+    assert f"{name:16} No guess yet; it is {k}." in shown(cells, 'stretches = {"easy"')
 
 
 def test_policies_are_exact_and_peeking_is_not(cells):
