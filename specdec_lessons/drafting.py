@@ -208,7 +208,8 @@ class Oracle:
         try:
             context = past.context
         except AttributeError:
-            raise ValueError(f"past must carry the context for an oracle, got {_checks.short(past)}") from None
+            got = _checks.short(past)
+            raise ValueError(f"past must carry the context for an oracle, got {got}") from None
         here = (*context, *drafted)
         kept = math.prod(self.chance((*context, *drafted[:i])) for i in range(len(drafted) + 1))
         return kept > (self.price(here) if callable(self.price) else self.price)
@@ -246,7 +247,7 @@ def entropy(row):
 
 @dataclass(frozen=True)
 class LearnedEstimate:
-    """How often drafts of this top probability were accepted: ``chances[i]`` between ``edges[i − 1]`` and ``edges[i]``.
+    """How often drafts of this top probability were accepted: ``chances[i]`` in band i of the ``edges``.
 
     >>> LearnedEstimate(edges=(0.5,), chances=(0.3, 0.9))(np.array([0.2, 0.8]))
     0.9
@@ -284,7 +285,7 @@ def learn_estimate(confidences, accepted, bins=8):
 
 
 def draft_length_for(chances, price):
-    """How many tokens to draft when the chance of each is known: the terms of the survival product above ``price``.
+    """How many tokens to draft when the chance of each is known: as long as their product is above ``price``.
 
     ``chances``: acceptance of the first, second … draft, given that those before it were accepted. The
     product never grows, so the first that does not pay ends it.

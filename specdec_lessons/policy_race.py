@@ -3,11 +3,11 @@
 Three worlds: ``iid`` (the same acceptance everywhere), ``two-state`` (easy and hard stretches) and ``story``
 (the course's toy target with a draft that looks less far back).
 
-All policies run over the same course: a text of the target, and at each of its positions whether the draft would
-have hit that very word. This changes no law. A draft from q that is kept with min(1, p/q), else replaced from the
-residual, comes out as x with p(x), and then was kept with min(1, q(x)/p(x)); one that was not kept was distributed
-as normalize(max(0, q − p)). So the text may be drawn first and the verdicts afterwards, and what chance gives
-to one policy it gives to all.
+All policies run over the same course: a text of the target, and at each of its positions whether the draft
+would have hit that very word. This changes no law. A draft from q that is kept with min(1, p/q), else
+replaced from the residual, comes out as x with p(x), and then was kept with min(1, q(x)/p(x)); one that was
+not kept was distributed as normalize(max(0, q − p)). So the text may be drawn first and the verdicts
+afterwards, and what chance gives to one policy it gives to all.
 """
 
 import json
@@ -38,7 +38,8 @@ STORED_COSTS = (0.02, 0.05, 0.1, 0.2, 0.3)  # draft costs at which the oracle's 
 class Position:
     """One place in a text: q, the chance of acceptance, the draft's top probability, and what to draw from.
 
-    ``kept[x]`` is min(1, q/p) of token x; the edges are the running sums of p, q and normalize(max(0, q − p)).
+    ``kept[x]`` is min(1, q/p) of token x; the edges are the running sums of p, of q and of
+    normalize(max(0, q − p)).
     """
 
     q: np.ndarray
@@ -97,10 +98,10 @@ def iid_world(a=0.8):
 def two_state_world(easy=0.95, hard=0.3, stay=0.95, words=5):
     """Easy stretches, where drafts are accepted at rate ``easy``, and hard ones at rate ``hard``.
 
-    The next position is of the same kind with probability ``stay``, so a stretch is 1/(1 − stay) tokens long on
-    average. Each kind has 2 × ``words`` words of its own; the kind of a word tells the kind of the position
-    after it. At an easy position the target has one word in mind and the draft gives it ``easy``; at a hard one
-    both hesitate between several words, of which they share some.
+    The next position is of the same kind with probability ``stay``, so a stretch is 1/(1 − stay) tokens long
+    on average. Each kind has 2 × ``words`` words of its own; the kind of a word tells that of the position
+    after it. At an easy position the target has one word in mind and the draft gives it ``easy``; at a hard
+    one both hesitate between several words, of which they share some.
 
     >>> world = two_state_world()
     >>> round(world.chance((0,)), 12), round(world.chance((10,)), 12)
@@ -125,7 +126,7 @@ def two_state_world(easy=0.95, hard=0.3, stay=0.95, words=5):
 
 @lru_cache(maxsize=1)
 def story_world():
-    """The course's story model (it looks three words back) and a draft that looks two words back, smoothed."""
+    """The course's story model, which looks three words back, and a smoothed draft that looks back two."""
     target = story_model()
     return World("story", target, story_model(order=2, smoothing=1.0), 3, encode(target, "the old woman"))
 
@@ -185,7 +186,7 @@ class Run:
 
 
 def run_over(course, world, policy, rng):
-    """Run the speculative loop over a course. ``rng`` draws the drafts behind a rejection. Returns a :class:`Run`."""
+    """The speculative loop over a course -> :class:`Run`. ``rng`` draws the drafts behind a rejection."""
     start, rounds, judged = 0, [], []
     while start < len(course.tokens):
         one = _round(course, world, policy, start, rounds, rng)
@@ -303,8 +304,8 @@ def _result(name, runs, c):
 def clairvoyant_speedup(a, c):
     """Speedup of one who knows every verdict beforehand and drafts only what will be kept: 1 / (1 − a + c a).
 
-    Of the tokens of a text the share ``a`` is drafted at the price c, and the rest takes a pass each. Nobody can do
-    better while c < 1. ``a``: the mean of Σ min(p, q) over the text.
+    Of the tokens of a text the share ``a`` is drafted at the price c, and the rest takes a pass each. Nobody
+    can do better while c < 1. ``a``: the mean of Σ min(p, q) over the text.
 
     Source: Leviathan et al., section 3.5 (an oracle for γ, whose E is 1/(1 − α)).
 
@@ -313,7 +314,7 @@ def clairvoyant_speedup(a, c):
     """
     a, c = _checks.single("a", _checks.probability, a), _checks.single("c", _checks.non_negative, c)
     if a == 1 and c == 0:
-        raise ValueError("a must be below 1 where c is 0: a free draft that never fails has no finite speedup")
+        raise ValueError("a must be below 1 where c is 0: a free, faultless draft has no finite speedup")
     return 1 / (1 - a + min(c, 1) * a)
 
 
@@ -332,7 +333,8 @@ def mean_acceptance(world, seeds=RACE_SEEDS, n_tokens=TOKENS):
     >>> round(mean_acceptance(iid_world(0.8)), 12)
     0.8
     """
-    return float(np.mean([place.chance for seed in seeds for place in course_of(world, n_tokens, seed).places]))
+    courses = [course_of(world, n_tokens, seed) for seed in seeds]
+    return float(np.mean([place.chance for course in courses for place in course.places]))
 
 
 # -- choosing the parameters, on texts that the race does not use ------------------------------------
@@ -377,9 +379,10 @@ class LocalPrice:
 def local_oracle(world, c, rounds=2, bands=8):
     """The oracle that prices its time by the pace where it stands, learnt on the training courses.
 
-    A kept draft saves the time in which the loop would have made the token behind it. That time is measured: the
-    time to go from each position of a course, by rounds that start there; what one position more saves,
-    averaged over the places with about the same chance, is the worth of a token there, and c over it the price.
+    A kept draft saves the time in which the loop would have made the token behind it. That time is measured:
+    the time to go from each position of a course, by rounds that start there; what one position more saves,
+    averaged over the places with about the same chance, is the worth of a token there, and c over it the
+    price.
     """
     oracle = pay_its_way(world, lambda price: drafting.Oracle(world.chance, price), c)
     courses = [course_of(world, TOKENS, seed) for seed in TRAINING_SEEDS]
@@ -419,7 +422,8 @@ def stored_oracle(name, c):
     """
     stored = _stored_prices()
     if (name, c) not in stored:
-        raise ValueError(f"c must be one of {', '.join(map(str, STORED_COSTS))} in one of {', '.join(WORLDS)}, "
+        costs, worlds = ", ".join(map(str, STORED_COSTS)), ", ".join(WORLDS)
+        raise ValueError(f"c must be one of {costs} in one of {worlds}, "
                          f"got {_checks.short(c)} in {_checks.short(name)}")
     chance = WORLDS[name]().chance
     return drafting.Oracle(chance, LocalPrice(chance, *stored[name, c]))
@@ -440,9 +444,10 @@ def oracle_of(world, c):
 
 @lru_cache(maxsize=64)
 def learned(world, k=6):
-    """What training rounds of ``k`` drafts teach: an estimate by bands of confidence, and the mean acceptance."""
+    """What rounds of ``k`` drafts on the training texts teach: an estimate, and the mean acceptance."""
     runs = [play(world, drafting.Fixed(k), TOKENS, seed) for seed in TRAINING_SEEDS]
-    confidences, verdicts = (sum((getattr(run, what) for run in runs), ()) for what in ("confidences", "verdicts"))
+    confidences = sum((run.confidences for run in runs), ())
+    verdicts = sum((run.verdicts for run in runs), ())
     return drafting.learn_estimate(confidences, verdicts), float(np.mean(verdicts))
 
 

@@ -74,7 +74,7 @@ def no_residual(drafted, draft_rows, target_rows, rng):
 
 
 def _cut_before(stop, drafted, draft_rows, target_rows, rng):
-    """Forget the draft ``stop`` and all behind it, as if it had never been drafted: the target's row fills its place."""
+    """Forget the draft at which ``stop`` says so, and all behind it; the target's own row fills its place."""
     judged = []
     for i, (token, q, p) in enumerate(zip(drafted, draft_rows, target_rows)):
         coin = rng.random()
@@ -93,12 +93,14 @@ def stop_at_the_verdict(drafted, draft_rows, target_rows, rng):
 
 def stop_where_p_is_below_q(drafted, draft_rows, target_rows, rng):
     """Ends the draft just before the first token with q > p: a policy that saw the target's rows."""
-    return _cut_before(lambda coin, token, p, q: bool(q[token] > p[token]), drafted, draft_rows, target_rows, rng)
+    return _cut_before(lambda coin, token, p, q: bool(q[token] > p[token]),
+                       drafted, draft_rows, target_rows, rng)
 
 
 def drop_the_unlikely(drafted, draft_rows, target_rows, rng, threshold=0.5):
-    """Ends the draft just before the first token whose own q is below ``threshold``, instead of just after it."""
-    return _cut_before(lambda coin, token, p, q: bool(q[token] < threshold), drafted, draft_rows, target_rows, rng)
+    """Ends the draft just before the first token whose own q is below ``threshold``, not just after it."""
+    return _cut_before(lambda coin, token, p, q: bool(q[token] < threshold),
+                       drafted, draft_rows, target_rows, rng)
 
 
 PEEKING = {  # these decide how many drafts count after they have seen how those came out

@@ -51,7 +51,7 @@ def test_short_long_and_switching(cells, prose):
 
 
 def story_rows():
-    """p and q at each word of the story by counting, without the package's models: p by the last three words."""
+    """Σ min(p, q) at each word of the story by counting, without the package's models."""
     words = models.split_words(models.story_text())
     vocabulary = sorted(set(words))
     after = Counter((tuple(words[i - n:i]), words[i]) for n in range(4) for i in range(n, len(words)))
@@ -116,7 +116,8 @@ def test_the_bias_of_peeking(cells):
     drop = kept + q[1] * p[0]
     assert (verdict, below, drop) == (Fraction(18, 25), Fraction(12, 25), Fraction(18, 25))
     text = shown(cells, "guess_5, laws")
-    for name, first in (("stop at the verdict", verdict), ("stop where p < q", below), ("drop the unlikely", drop)):
+    laws = {"stop at the verdict": verdict, "stop where p < q": below, "drop the unlikely": drop}
+    for name, first in laws.items():
         assert f"{name:29} [{float(first):g}, {float(1 - first):g}]" in text
 
 
@@ -125,13 +126,15 @@ def test_one_text_three_lanes(cells):
     for name, passes, drafts, steps in (("k = 2", 21, 41, "25.1"), ("k = 12", 15, 175, "32.5"),
                                         ("stop when unsure", 16, 40, "20.0")):
         assert f"{name:17} {passes} passes, {drafts} drafts, {drafts - (40 - passes)} of them wasted" in text
-        assert f"{passes + drafts / 10:.1f}" == steps and f"{name} takes {steps} plain steps in {passes} passes" in text
+        assert f"{passes + drafts / 10:.1f}" == steps
+        assert f"{name} takes {steps} plain steps in {passes} passes" in text
     places = policy_race.course_of(policy_race.two_state_world(), 40, 2).places
     assert [round(place.chance, 2) for place in places] == [.95] * 9 + [.3] * 18 + [.95] * 12 + [.3]
 
 
 def speeds(text):
-    return {name.strip(): float(value) for name, value in re.findall(r"(?:speedups: |oracle; )(.+?) (\d\.\d\d) times", text)}
+    found = re.findall(r"(?:speedups: |oracle; )(.+?) (\d\.\d\d) times", text)
+    return {name: float(value) for name, value in found}
 
 
 def test_where_all_is_alike_nothing_beats_the_best_k(cells):
@@ -173,7 +176,8 @@ def test_the_two_prophets(cells, prose):
                 f"{float(seer / best - 1):.0%} more") in text
     assert "it is 3.57 times" in text and "up to about 60 %" in prose  # Leviathan et al., section 3.5
     text = shown(cells, "hard_price, easy_price =")
-    assert f"{float(speedup(0.3, 1, 0.1)) / 10:.2f} and {float(speedup(0.95, 15, 0.1)) / 10:.2f}" == "0.12 and 0.45"
+    paces = [float(speedup(a, k, 0.1)) / 10 for a, k in ((0.3, 1), (0.95, 15))]
+    assert [f"{pace:.2f}" for pace in paces] == ["0.12", "0.45"]
     assert "0.12 and 0.45" in text and "hard stretches 0.13, in easy ones 0.41" in text
     text = shown(cells, "policy_race.clairvoyant(place, 0.1)")
     assert "alike everywhere  oracle 2.49, clairvoyant 3.62, 45% more" in text

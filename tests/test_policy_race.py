@@ -6,7 +6,14 @@ import pytest
 from specdec_lessons import drafting, evidence
 from specdec_lessons import policy_race as races
 from specdec_lessons.decoding import speculative_decode
-from specdec_lessons.drafting import AdditiveSchedule, ConfidenceThreshold, Fixed, Oracle, SurvivalProduct, chance_of
+from specdec_lessons.drafting import (
+    AdditiveSchedule,
+    ConfidenceThreshold,
+    Fixed,
+    Oracle,
+    SurvivalProduct,
+    chance_of,
+)
 from specdec_lessons.formulas import speedup
 from specdec_lessons.models import TableModel
 
@@ -18,7 +25,7 @@ THREE = (TableModel("xyz", [[0.25, 0.25, 0.5], [0.6, 0.0, 0.4], [0.25, 0.6, 0.15
 
 # -- the course -------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("target, draft, n", [(TARGET, DRAFT, 5), (*THREE, 4)], ids=["two words", "three words"])
+@pytest.mark.parametrize("target, draft, n", [(TARGET, DRAFT, 5), (*THREE, 4)], ids=["2 words", "3 words"])
 @pytest.mark.parametrize("name, policy", [
     ("fixed", lambda target, draft: Fixed(2)),
     ("confidence", lambda target, draft: ConfidenceThreshold(0.6, most=3)),
@@ -56,7 +63,10 @@ def test_control_a_course_with_the_wrong_law_is_caught():
     def passes(run):
         return (run.passes if hasattr(run, "passes") else run.target_passes,)
 
-    law = evidence.sequence_law(lambda rng: passes(races.run_over(races.lay_course(world, 4, rng), world, Fixed(2), rng)))
+    def over(rng):
+        return passes(races.run_over(races.lay_course(world, 4, rng), world, Fixed(2), rng))
+
+    law = evidence.sequence_law(over)
     right = evidence.sequence_law(lambda rng: passes(speculative_decode(TARGET, DRAFT, [0], 4, k=2, rng=rng)))
     assert max(abs(law[key] - right[key]) for key in right) > 0.01
 
@@ -105,7 +115,7 @@ def test_drafts_are_kept_as_often_as_the_chances_say(name):
 
 
 def two_state_tokens_per_pass(easy, hard, stay, k):
-    """Exact, from the two kinds at the start of a round: E tokens and the kind at which the next one starts."""
+    """Exact, from the two kinds at the start of a round: its tokens, and where the next starts."""
     a, move = (easy, hard), ((stay, 1 - stay), (1 - stay, stay))
 
     def one_round(kind, drafts):
@@ -151,8 +161,9 @@ def test_nobody_beats_the_clairvoyant_on_any_text(name, c):
         assert np.all(np.array(one.speedups) <= np.array(ceiling.speedups) + EXACT), one.name
 
 
-@pytest.mark.parametrize("a, c, value", [(0.8, 0.1, 1 / 0.28), (0.9, 0.05, 1 / 0.145), (0.5, 0.0, 2.0), (0.7, 2.0, 1.0),
-                                         (1.0, 0.1, 10.0), (0.0, 0.1, 1.0)])
+@pytest.mark.parametrize("a, c, value", [
+    (0.8, 0.1, 1 / 0.28), (0.9, 0.05, 1 / 0.145), (0.5, 0.0, 2.0), (0.7, 2.0, 1.0),
+    (1.0, 0.1, 10.0), (0.0, 0.1, 1.0)])
 def test_clairvoyant_by_hand(a, c, value):
     assert races.clairvoyant_speedup(a, c) == pytest.approx(value)
 
@@ -169,7 +180,8 @@ def test_the_stored_oracle_is_the_one_that_is_found():
     found = races.local_oracle(races.two_state_world(), 0.1)
     stored = races.stored_oracle("two-state", 0.1)
     assert stored.price.prices == pytest.approx(found.price.prices, abs=1e-3)
-    assert races.play(races.two_state_world(), found).drafted == races.play(races.two_state_world(), stored).drafted
+    drafted = [races.play(races.two_state_world(), oracle).drafted for oracle in (found, stored)]
+    assert drafted[0] == drafted[1]
 
 
 def test_prices_follow_the_pace_of_the_place():

@@ -10,8 +10,15 @@ from specdec_lessons import policy_race as races
 from specdec_lessons.labs import PolicyRaceLab
 from specdec_lessons.labs import policy_race as view
 
-STATE = {"world": "easy and hard stretches", "c": "c = 0.1", "k": 4, "threshold": 0.5, "price": 0.2,
-         "policy": "confidence", "round": 1}
+STATE = {
+    "world": "easy and hard stretches",
+    "c": "c = 0.1",
+    "k": 4,
+    "threshold": 0.5,
+    "price": 0.2,
+    "policy": "confidence",
+    "round": 1,
+}
 
 
 def numbers(reading):
@@ -38,7 +45,9 @@ def test_numbers_are_those_of_runs_counted_by_hand(world, policy):
     passes = sum(len(run.rounds) for run in runs)
     drafted = sum(len(r.drafted) for run in runs for r in run.rounds)
     kept = sum(r.accepted for run in runs for r in run.rounds)
-    speed = np.mean([view.TOKENS / (len(run.rounds) + 0.1 * sum(len(r.drafted) for r in run.rounds)) for run in runs])
+    speed = np.mean(
+        [view.TOKENS / (len(run.rounds) + 0.1 * sum(len(r.drafted) for r in run.rounds)) for run in runs]
+    )
     found = numbers(view.reading(state))
     assert found["speedup"] == f"{speed:.2f}"
     assert found["tokens_per_pass"] == f"{view.TOKENS * len(runs) / passes:.2f}"
@@ -60,7 +69,9 @@ def test_sentence_names_the_fastest_and_its_share():
 def test_bars_have_intervals_around_their_means():
     page = view.bars_html(STATE)
     for key in ("fixed", "schedule", "confidence", "survival", "oracle"):
-        low, mean, high = (float(in_page(page, name + key)) for name in ("speedup_low_", "speedup_", "speedup_high_"))
+        low, mean, high = (
+            float(in_page(page, name + key)) for name in ("speedup_low_", "speedup_", "speedup_high_")
+        )
         assert low < mean < high
     assert in_page(page, "share_oracle") == "100"
 
@@ -75,7 +86,7 @@ def test_a_round_is_the_round_and_its_reason_is_true(policy, number):
     assert one is rounds[shown - 1] and shown == min(number, len(rounds)) and len(sure) == len(one.drafted)
     page = view.round_html(state)
     assert in_page(page, "round_kept") == f"{one.accepted} of {len(one.drafted)} kept"
-    assert page.count('sdl-chip sdl-s-') == len(one.drafted) + 1
+    assert page.count("sdl-chip sdl-s-") == len(one.drafted) + 1
     if policy == "confidence" and "stopped behind" in why:
         assert sure[-1] < 0.5 and all(x >= 0.5 for x in sure[:-1]) and f"{sure[-1]:.2f}." in why
     if policy == "fixed k":
@@ -136,10 +147,14 @@ def test_sliders_of_the_race_wait_for_their_release_and_the_round_follows(lab):
     assert lab.round.source.continuous_update
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ({"world": "moon"}, "world must be one of alike everywhere"), ({"c": 0.17}, "c must be one of 0.02, 0.05"),
-    ({"policy": "luck"}, "policy must be one of fixed k"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"world": "moon"}, "world must be one of alike everywhere"),
+        ({"c": 0.17}, "c must be one of 0.02, 0.05"),
+        ({"policy": "luck"}, "policy must be one of fixed k"),
+    ],
+)
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         PolicyRaceLab(**arguments)

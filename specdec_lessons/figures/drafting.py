@@ -1,4 +1,4 @@
-"""Figures of lesson 7: acceptance along a text, when to stop, the same text under several policies, the race."""
+"""Figures of lesson 7: acceptance along a text, when to stop, one text under several policies, the race."""
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -25,7 +25,8 @@ def acceptance_along(words, chances):
     n, mean = len(words), chances.mean()
     fig, ax = style.new_figure(max(7.2, 0.31 * n), 3.5)
     low = chances < 0.5
-    for part, fill, hatch, label in ((~low, GAIN, None, "0.5 or more"), (low, "white", "////", "below 0.5: a choice")):
+    parts = (~low, GAIN, None, "0.5 or more"), (low, "white", "////", "below 0.5: a choice")
+    for part, fill, hatch, label in parts:
         ax.bar(np.flatnonzero(part), chances[part], width=0.74, facecolor=fill, edgecolor=GAIN, hatch=hatch,
                linewidth=1.2, label=label)
     ax.axhline(mean, color=PRICE, linewidth=1.6, linestyle="--", label=f"mean {mean:.2f}")
@@ -50,7 +51,7 @@ def _words_and_chances(words, chances):
 
 @style.styled
 def survival_and_price(cases, price):
-    """For several stretches of text: the chance that draft 1, 2, … is kept, and the price of a draft -> Figure.
+    """For several stretches of text the chance that draft 1, 2, … is kept, and the price of one -> Figure.
 
     ``cases`` maps a label to the chances of acceptance along a stretch. A draft pays while its product lies
     above ``price``.
@@ -113,7 +114,8 @@ def time_lanes(runs, c):
         told.append(f"{label} takes {now:.1f} plain steps in {len(run.rounds)} passes")
         longest = max(longest, now)
     tokens = next(iter(runs.values())).tokens
-    ax.set(xlim=(0, 1.07 * longest), ylim=(len(runs) - 0.45, -0.55), xlabel="time, in plain steps of the target",
+    ax.set(xlim=(0, 1.07 * longest), ylim=(len(runs) - 0.45, -0.55),
+           xlabel="time, in plain steps of the target",
            title=f"The same {tokens} tokens, one lane a policy: the shortest wins (c = {c:g})")
     ax.set_yticks(range(len(runs)), list(runs))
     ax.tick_params(axis="y", length=0)
@@ -121,8 +123,8 @@ def time_lanes(runs, c):
     fills = [Patch(facecolor=s.colour if s.filled else "white", edgecolor=s.colour, hatch=s.hatch,
                    label=f"{s.sign} " + (s.label if name in drawn[:3] else f"pass, {s.label}"))
              for name, s in ((name, style.STATES[name]) for name in drawn)]
-    ax.legend(handles=fills, loc="upper center", bbox_to_anchor=(0.45, -0.62 / (0.8 + 0.62 * len(runs))), ncols=5,
-              columnspacing=1.2, handlelength=1.2)
+    ax.legend(handles=fills, loc="upper center", bbox_to_anchor=(0.45, -0.62 / (0.8 + 0.62 * len(runs))),
+              ncols=5,              columnspacing=1.2, handlelength=1.2)
     return style.describe(fig, f"The time for the same {tokens} tokens: {'; '.join(told)}.")
 
 
@@ -162,19 +164,21 @@ def policy_race(results, oracle, ceiling=None, title="Net speedup of each policy
     told = []
     for row, one in zip(rows, results):
         share = one.share_of(oracle).mean
-        ax.annotate(f"{one.speedup.mean:6.2f}× {share:6.0%} {one.tokens_per_pass:7.2f} {one.wasted_per_pass:7.2f}",
-                    (right, row), xytext=(12, 0), textcoords="offset points", va="center", family="monospace",
+        mean, per_pass = one.speedup.mean, f"{one.tokens_per_pass:7.2f} {one.wasted_per_pass:7.2f}"
+        ax.annotate(f"{mean:6.2f}× {share:6.0%} {per_pass}", (right, row), xytext=(12, 0),
+                    textcoords="offset points", va="center", family="monospace",
                     fontsize=9, annotation_clip=False)
-        told.append(f"{one.name} {one.speedup.mean:.2f} times, {share:.0%}".replace("%", " %") + " of the oracle")
-    ax.annotate("speedup     of  tokens  wasted\n        oracle  a pass  a pass", (right, -0.62), xytext=(12, 4),
-                textcoords="offset points", va="bottom", family="monospace", fontsize=9, color=style.MUTED,
-                annotation_clip=False)
+        told.append(f"{one.name} {mean:.2f} times, {100 * share:.0f} % of the oracle")
+    ax.annotate("speedup     of  tokens  wasted\n        oracle  a pass  a pass", (right, -0.62),
+                xytext=(12, 4), textcoords="offset points", va="bottom", family="monospace", fontsize=9,
+                color=style.MUTED, annotation_clip=False)
     ax.axvline(1, color=style.INK, linewidth=1.1, linestyle="--")
     ax.set(xlim=(0, right), ylim=(len(results) - 0.5, -0.6), xlabel="times plain decoding", title=title)
     ax.set_yticks(rows, [one.name for one in results])
     ax.tick_params(axis="y", length=0)
     handles = [Line2D([], [], color=PRICE, linestyle=look, label=label) for _, look, label in lines]
     handles.append(Line2D([], [], color=style.INK, linestyle="--", linewidth=1.1, label="plain decoding"))
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.62 / (0.9 + 0.44 * len(results))), ncols=3)
+    below = -0.62 / (0.9 + 0.44 * len(results))
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, below), ncols=3)
     more = f" The clairvoyant reaches {ceiling.speedup.mean:.2f}." if ceiling is not None else ""
     return style.describe(fig, f"Net speedups: {'; '.join(told)}. The oracle reaches {best:.2f}.{more}")

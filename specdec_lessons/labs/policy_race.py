@@ -14,7 +14,8 @@ POLICIES = ("fixed k", "+2 / −1", "confidence", "survival", "oracle")
 SEEDS, TOKENS = tuple(range(8)), 300
 ROUNDS = 40  # that may be looked at
 ROW = (
-    "display:grid;grid-template-columns:86px minmax(110px,1fr) 52px 82px 50px 50px 50px;gap:0 8px;align-items:center;"
+    "display:grid;grid-template-columns:86px minmax(110px,1fr) 52px 82px 50px 50px 50px;gap:0 8px;"
+    "align-items:center;"
     "font-variant-numeric:tabular-nums;"
 )
 
@@ -120,15 +121,17 @@ def bars_html(state):
         ("━", "ink", f"95 % interval over {len(SEEDS)} texts"),
     )
     key = "".join(
-        f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{colour})" aria-hidden="true">'
-        f"{sign}</span> {html.escape(words)}</span>"
+        f'<span class="sdl-key"><span class="sdl-swatch" style="color:var(--sdl-{colour})" '
+        f'aria-hidden="true">{sign}</span>'
+        f" {html.escape(words)}</span>"
         for sign, colour, words in keys
     )
     heads = ("", "", "speedup", "interval", "of oracle", "tokens a pass", "wasted a pass")
     head = "".join(f"<span>{words}</span>" for words in heads)
     return (
         f'<div class="sdl-caption"><b>Net speedup over the same texts</b>{key}</div>'
-        f'<div style="{ROW}font-size:11px;line-height:1.15;color:var(--sdl-muted);align-items:end">{head}</div>'
+        f'<div style="{ROW}font-size:11px;line-height:1.15;color:var(--sdl-muted);align-items:end">'
+        f"{head}</div>"
         f'<div style="margin-top:2px">{"".join(rows)}</div>'
     )
 
@@ -138,7 +141,7 @@ def _key(name):
 
 
 def explain(state):
-    """One round of the chosen policy: the round, the draft's top probabilities, and why it ended, in words."""
+    """One round of the chosen policy: world, round, top probabilities, its number, and why it ended."""
     world, policies = chosen(state)
     policy = policies[state["policy"]]
     rounds = races.play(world, policy, TOKENS, 0).rounds
@@ -177,15 +180,15 @@ def _why(policy, one, places, context, past):
     if isinstance(policy, drafting.SurvivalProduct):
         reached = math.prod(policy.estimate(place.q) for place in places[:n])
         return (
-            f"Its estimate that nothing so far fails is {reached:.2f}; times {policy.typical:.2f} for the next draft "
-            f"that is {reached * policy.typical:.2f}, not above the price {policy.price:.2f}."
+            f"Its estimate that nothing so far fails is {reached:.2f}; times {policy.typical:.2f} for the "
+            f"next draft that is {reached * policy.typical:.2f}, not above the price {policy.price:.2f}."
         )
     product, price = math.prod(place.chance for place in places), policy.price(context)
     return f"The next one would be kept with chance {product:.2f}, not above the price {price:.2f}."
 
 
 def round_html(state):
-    """One round as chips: each word with its verdict and, under it, how sure the draft was; then why it ended."""
+    """One round as chips, each word with its verdict and how sure the draft was; then why it ended."""
     world, one, sure, number, why = explain(state)
     vocabulary = world.target.vocabulary
     chips = ""
@@ -225,8 +228,8 @@ def figure(state):
 class PolicyRaceLab(kit.Lab):
     """Set four policies, race them over the same texts against the oracle, and look into a round of one.
 
-    ``world`` is one of ``WORLDS``, ``c`` one of ``policy_race.STORED_COSTS``, ``policy`` the one whose numbers and
-    rounds are shown. ValueError for anything else.
+    ``world`` is one of ``WORLDS``, ``c`` one of ``policy_race.STORED_COSTS``, ``policy`` the one whose
+    numbers and rounds are shown. ValueError for anything else.
 
     >>> lab = PolicyRaceLab(k=3)
     >>> lab.state["k"], lab.state["policy"]
@@ -236,17 +239,33 @@ class PolicyRaceLab(kit.Lab):
 
     title = "a race of drafting policies"
 
-    def __init__(self, world="easy and hard stretches", c=0.1, k=4, threshold=0.5, price=0.2, policy="confidence"):
+    def __init__(
+        self, world="easy and hard stretches", c=0.1, k=4, threshold=0.5, price=0.2, policy="confidence"
+    ):
         super().__init__()
-        for name, value, among in (("world", world, WORLDS), ("c", c, COSTS.values()), ("policy", policy, POLICIES)):
+        for name, value, among in (
+            ("world", world, WORLDS),
+            ("c", c, COSTS.values()),
+            ("policy", policy, POLICIES),
+        ):
             if value not in among:
                 raise ValueError(f"{name} must be one of {', '.join(map(str, among))}, got {value!r}")
         self.world = kit.Choice("text", list(WORLDS), world, "Which pair of models and which texts.")
         self.c = kit.Choice(
-            "draft step", list(COSTS), f"c = {c:g}", "The cost of a draft step, in target steps.", width="190px"
+            "draft step",
+            list(COSTS),
+            f"c = {c:g}",
+            "The cost of a draft step, in target steps.",
+            width="190px",
         )
         self.k = kit.Number(
-            "fixed k", int(k), 0, drafting.LONGEST, 1, "Drafts of every round of the policy “fixed k”.", follow=False
+            "fixed k",
+            int(k),
+            0,
+            drafting.LONGEST,
+            1,
+            "Drafts of every round of the policy “fixed k”.",
+            follow=False,
         )
         self.threshold = kit.Number(
             "confidence below",
@@ -266,7 +285,9 @@ class PolicyRaceLab(kit.Lab):
             "“survival” drafts while the chance that the next draft is kept is above this.",
             follow=False,
         )
-        self.policy = kit.Choice("look at", list(POLICIES), policy, "Whose numbers and rounds are shown.", width="230px")
+        self.policy = kit.Choice(
+            "look at", list(POLICIES), policy, "Whose numbers and rounds are shown.", width="230px"
+        )
         self.round = kit.Number("round", 1, 1, ROUNDS, 1, "Which round of the first text is shown.")
         self.controls = {
             name: getattr(self, name) for name in ("world", "c", "k", "threshold", "price", "policy", "round")
