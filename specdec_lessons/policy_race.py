@@ -418,7 +418,7 @@ def stored_oracle(name, c):
     What :func:`local_oracle` finds in seconds, at once. ValueError for other worlds or costs.
 
     >>> [round(price, 2) for price in stored_oracle("two-state", 0.1).price.prices]  # hard places, easy ones
-    [0.12, 0.42]
+    [0.13, 0.41]
     """
     stored = _stored_prices()
     if (name, c) not in stored:

@@ -50,7 +50,7 @@ def reading(state):
 
     >>> state = {"world": "easy and hard stretches", "c": "c = 0.1", "k": 4, "threshold": 0.5, "price": 0.2,
     ...          "policy": "confidence", "round": 1}
-    >>> reading(state).sentence[:71]
+    >>> reading(state).sentence[:72]
     'On easy and hard stretches at c = 0.1, confidence is fastest of the four'
     """
     results, _ = race(state)
