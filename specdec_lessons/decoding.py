@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specdec_lessons import _checks
-from specdec_lessons.drafting import as_policy
+from specdec_lessons.drafting import Past, as_policy
 from specdec_lessons.models import as_tokens, require_model, require_same_vocabulary
 from specdec_lessons.rejection import cumulative, residual
 
@@ -218,8 +218,8 @@ def propose(draft, context, at_most, policy, past, temperature, rng):
     The arguments are those of :func:`speculative_decode`, checked already: ``policy`` a policy object,
     ``past`` the finished rounds. At most ``at_most`` tokens are drafted.
     """
-    drafted, rows = (), ()
-    while len(drafted) < at_most and policy.draft_more(tuple(past), drafted, rows):
+    drafted, rows, past = (), (), Past(past, context)
+    while len(drafted) < at_most and policy.draft_more(past, drafted, rows):
         row = _row(draft.next_probs(context + drafted), "the draft's next_probs", draft, temperature)
         drafted, rows = (*drafted, token_at(rng.random(), row)), (*rows, row)
     return drafted, rows

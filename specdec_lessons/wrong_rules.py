@@ -73,6 +73,42 @@ def no_residual(drafted, draft_rows, target_rows, rng):
     return _round(drafted, draft_rows, target_rows, rng, _by_ratio, try_again)
 
 
+def _cut_before(stop, drafted, draft_rows, target_rows, rng):
+    """Forget the draft at which ``stop`` says so, and all behind it; the target's own row fills its place."""
+    judged = []
+    for i, (token, q, p) in enumerate(zip(drafted, draft_rows, target_rows)):
+        coin = rng.random()
+        if stop(coin, token, p, q):
+            return tuple(judged), (*drafted[:i], token_at(rng.random(), p))
+        judged.append(_judge(token, p, q, coin, _by_ratio(coin, token, p, q)))
+        if not judged[-1].accepted:
+            return tuple(judged), (*drafted[:i], token_at(rng.random(), residual(p, q)))
+    return tuple(judged), (*drafted, token_at(rng.random(), target_rows[len(drafted)]))
+
+
+def stop_at_the_verdict(drafted, draft_rows, target_rows, rng):
+    """Ends the draft just before the token that its coin rejects: a policy that saw this round's coins."""
+    return _cut_before(lambda *one: not _by_ratio(*one), drafted, draft_rows, target_rows, rng)
+
+
+def stop_where_p_is_below_q(drafted, draft_rows, target_rows, rng):
+    """Ends the draft just before the first token with q > p: a policy that saw the target's rows."""
+    return _cut_before(lambda coin, token, p, q: bool(q[token] > p[token]),
+                       drafted, draft_rows, target_rows, rng)
+
+
+def drop_the_unlikely(drafted, draft_rows, target_rows, rng, threshold=0.5):
+    """Ends the draft just before the first token whose own q is below ``threshold``, not just after it."""
+    return _cut_before(lambda coin, token, p, q: bool(q[token] < threshold),
+                       drafted, draft_rows, target_rows, rng)
+
+
+PEEKING = {  # these decide how many drafts count after they have seen how those came out
+    "stop at the verdict": stop_at_the_verdict,
+    "stop where p < q": stop_where_p_is_below_q,
+    "drop the unlikely": drop_the_unlikely,
+}
+
 WRONG_RULES = {
     "resample from p": resample_from_p,
     "accept only if q ≤ p": accept_only_if_target_likes_it_more,

@@ -18,6 +18,7 @@ from specdec_lessons.labs import (
     BarsLab,
     CounterReaderLab,
     LoadLab,
+    PolicyRaceLab,
     ReplayLab,
     RooflineLab,
     SpeedupLab,
@@ -52,6 +53,7 @@ MAKERS = {
     "bars": BarsLab,
     "load": LoadLab,
     "counter reader": CounterReaderLab,
+    "policy race": PolicyRaceLab,
     "replay": lambda: ReplayLab(Trace((rejected_round(), accepted_round())), WORDS),
 }
 

@@ -23,6 +23,7 @@ from specdec_lessons.figures.loop import (
     predicted_and_measured,
     trace_in_words,
 )
+from specdec_lessons.figures.drafting import acceptance_along, policy_race, survival_and_price, time_lanes
 from specdec_lessons.figures.speedup import (
     fate_of_drafts,
     next_draft,
@@ -47,5 +48,6 @@ __all__ = [
     "acceptance_of_rules", "by_position", "leniency", "pass_cost_by_batch", "speedup_by_batch",
     "speedup_by_context",
     "acceptance_by_place", "agreement_along", "predicted_and_measured", "trace_in_words",
+    "acceptance_along", "policy_race", "survival_and_price", "time_lanes",
     "joint_laws", "overlap_bars", "rule_laws", "uniform_paths",
 ]

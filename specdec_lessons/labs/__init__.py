@@ -3,12 +3,14 @@
 from specdec_lessons.labs.bars import BarsLab
 from specdec_lessons.labs.counter_reader import CounterReaderLab
 from specdec_lessons.labs.load import LoadLab
+from specdec_lessons.labs.policy_race import PolicyRaceLab
 from specdec_lessons.labs.replay import ReplayLab
 from specdec_lessons.labs.roofline import RooflineLab
 from specdec_lessons.labs.speedup import SpeedupLab
 
 __all__ = [
-    "BarsLab", "CounterReaderLab", "LaboratoryLab", "LoadLab", "ReplayLab", "RooflineLab", "SpeedupLab",
+    "BarsLab", "CounterReaderLab", "LaboratoryLab", "LoadLab", "PolicyRaceLab", "ReplayLab",
+    "RooflineLab", "SpeedupLab",
 ]
 
 

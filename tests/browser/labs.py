@@ -8,7 +8,7 @@ IMPORTS = """\
 import numpy as np
 from specdec_lessons import decoding, models
 from specdec_lessons.labs import (
-    BarsLab, CounterReaderLab, LaboratoryLab, LoadLab, ReplayLab, RooflineLab, SpeedupLab)
+    BarsLab, CounterReaderLab, LaboratoryLab, LoadLab, PolicyRaceLab, ReplayLab, RooflineLab, SpeedupLab)
 target = models.story_model()
 prompt = models.encode(target, "the old woman")
 def run(temperature, seed=3):
@@ -33,6 +33,7 @@ CELLS = {
     "load": "LoadLab(batch=64)",
     "counters": "CounterReaderLab()",
     "laboratory": "LaboratoryLab(n_rounds=6)",
+    "policies": "PolicyRaceLab()",
 }
 
 

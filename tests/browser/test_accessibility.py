@@ -14,7 +14,7 @@ from tests.browser.conftest import _end_kernels
 from tests.browser.labs import open_labs
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-LABS = ("speedup", "roofline", "bars", "sampled", "laboratory", "broken", "load", "counters")
+LABS = ("speedup", "roofline", "bars", "sampled", "laboratory", "broken", "load", "counters", "policies")
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 # What a library draws and Python cannot reach: (rule, how its element begins) -> where it comes from.
 UPSTREAM = {
