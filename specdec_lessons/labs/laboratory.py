@@ -150,7 +150,7 @@ class LaboratoryLab(kit.Lab):
             self.controls["draft"] = self.draft
 
     def _make_player(self):
-        """Play, step, scrub, speed; where less motion is wanted, nothing plays and all rounds show at once."""
+        """Play, step, scrub, speed; with less motion nothing is seen to play, and all rounds show at once."""
         self.play = widgets.Play(interval=SPEEDS["normal"], show_repeat=False)
         self.toggle, pressed = kit.play_button(self.play, "Let the rounds unfold, or pause")
         self.frame = widgets.IntSlider(
@@ -159,8 +159,8 @@ class LaboratoryLab(kit.Lab):
         self.links = [widgets.jslink((self.play, "value"), (self.frame, "value")), pressed]
         self._steps = [kit.button("Back", "One step back", lambda: self.step(-1), icon="step-backward"),
                        kit.button("Step", "One step forward", lambda: self.step(1), icon="step-forward")]
-        self.show_space = kit.button("Show in 3-D", "All rounds as blocks; from now on nothing plays by itself",
-                                     self.calm_down)
+        self.show_space = kit.button(
+            "Show in 3-D", "All rounds as blocks; from now on nothing plays by itself", self.calm_down)
         self.speed = widgets.Dropdown(
             options=SPEEDS, value=SPEEDS["normal"], description="speed",
             tooltip="Speed of the unfolding", style={"description_width": "initial"},

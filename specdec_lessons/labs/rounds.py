@@ -28,7 +28,7 @@ class _ForRounds:
 
     def draft_more(self, past, drafted, draft_rows):
         if len(past) == self.n:
-            raise _Enough(past)
+            raise _Enough(tuple(past))
         return len(drafted) < self.k
 
 
@@ -47,7 +47,7 @@ def run(target, draft, prompt, k, n_rounds, seed, eos=None):
             target, draft, prompt, n_rounds * (k + 1), _ForRounds(k, n_rounds),
             rng=np.random.default_rng(seed), eos=eos)
     except _Enough as enough:
-        return decoding.Trace(tuple(enough.args[0]))
+        return decoding.Trace(enough.args[0])
     return decoding.Trace(trace.rounds[:n_rounds])  # one round more where one last token was wanted
 
 

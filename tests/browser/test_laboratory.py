@@ -176,7 +176,7 @@ def test_a_new_k_rebuilds_the_blocks(page):
     page.wait_for_function(
         "() => document.querySelector('.sdl-summary').textContent.startsWith('12 rounds')", timeout=30000)
     assert differ(before, picture(page)) > 0.1
-    chosen = page.locator(".sdl-map").inner_html()
+    chosen = page.locator(".sdl-map").first.inner_html()
     page.mouse.click(*middle(page))  # clicks find the blocks as they are now
     page.wait_for_function("before => document.querySelector('.sdl-map').innerHTML !== before", arg=chosen)
     assert "of 120" in page.locator("dd:has([data-quantity='wasted_drafts'])").first.inner_text()
