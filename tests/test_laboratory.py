@@ -369,7 +369,7 @@ def test_most_changes_set_nothing_off(lab, name, value):
     assert not lab.play.playing and lab.frame.value == lab.frame.max and lab.restarts == 0
 
 
-@pytest.mark.parametrize("name, value", [("k", 7), ("draft", "weak")])
+@pytest.mark.parametrize("name, value", [("k", 7), ("draft", "weak"), ("drafting", "adaptive")])
 def test_a_new_k_or_draft_unfolds_the_rounds_anew(lab, name, value):
     lab.controls[name].source.value = value
     assert lab.play.playing and lab.restarts == 1
@@ -379,6 +379,32 @@ def test_a_new_k_or_draft_unfolds_the_rounds_anew(lab, name, value):
     assert "3 rounds: " in shown(lab)
     lab.a.source.value = 0.7
     assert lab.restarts == 1 and lab.frame.value == 6  # neither begins anew nor jumps
+
+
+def test_adaptive_drafting_grows_after_full_rounds_and_shrinks_after_misses(lab):
+    lab.drafting.source.value = "adaptive"
+    assert lab.play.playing and lab.restarts == 1
+    run = lab.trace.rounds
+    lengths = [len(one.drafted) for one in run]
+    assert len(run) == 12 and lengths[0] == 4 and len(set(lengths)) > 2
+    for one, after in zip(run, lengths[1:]):
+        whole = one.accepted == len(one.drafted)
+        assert after == min(max(len(one.drafted) + (2 if whole else -1), 1), 16)
+    assert lab.scene._drawn.n_columns == lab.position.high == max(lengths) + 1
+    found = lab.reading()
+    assert found.quantities[0].unit == f"with {sum(lengths) / 12:.1f} drafts"
+    assert found.quantities[1].unit == "×"  # there is no formula for it
+    lab.drafting.source.value = "fixed k"
+    assert {len(one.drafted) for one in lab.trace.rounds} == {4}
+
+
+def test_adaptive_drafting_at_its_ends(lab):
+    lab.set(drafting="adaptive", a=0.0)
+    assert [len(one.drafted) for one in lab.trace.rounds] == [4, 3, 2] + [1] * 9
+    lab.a.source.value = 1.0
+    assert [len(one.drafted) for one in lab.trace.rounds] == [4, 6, 8, 10, 12, 14] + [16] * 6
+    lab.n_rounds.source.value = 64
+    assert len(lab.trace.rounds) == 64
 
 
 def test_who_reads_without_a_kernel_sees_all_rounds_while_they_unfold(lab):

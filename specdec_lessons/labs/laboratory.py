@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import ipywidgets as widgets
 
-from specdec_lessons import models
+from specdec_lessons import drafting, models
 from specdec_lessons.labs import kit, replay, rounds, scene
 
 LONGEST, MOST_ROUNDS = scene.MOST_COLUMNS - 1, scene.MOST_ROWS
@@ -60,7 +60,9 @@ class LaboratoryLab(kit.Lab):
     With ``target``, ``draft`` and ``prompt`` (token ids) it runs these: ``draft`` is one model, or several by
     name, such as ``{"aligned": …, "weak": …}``, and the models decide the acceptance rate. ``k``, ``a``,
     ``c``, ``n_rounds`` and ``seed`` are what the controls begin with; ``eos`` is a token id that ends the
-    text. A new k or another draft lets the rounds unfold anew; nothing else does. ValueError for bad values.
+    text. Drafting is a fixed k, or adaptive: from k on, two drafts more after a round without a miss and one
+    fewer after a miss (``drafting.AdditiveSchedule``). A new k, draft or drafting lets the rounds unfold
+    anew; nothing else does. ValueError for bad values.
 
     >>> lab = LaboratoryLab(n_rounds=12)
     >>> lab.reading().sentence.startswith("12 rounds: ")
@@ -82,8 +84,8 @@ class LaboratoryLab(kit.Lab):
         self._make_controls(k, a, c, n_rounds, seed)
         self._make_player()
         self._make_views()
-        settings = [self.controls[name].widget for name in ("k", "a", "c", "n_rounds", "seed", "draft")
-                    if name in self.controls]
+        settings = [self.controls[name].widget for name in ("k", "a", "c", "n_rounds", "seed", "draft",
+                                                                  "drafting") if name in self.controls]
         self.moving = widgets.VBox([
             self.views["numbers"].widget,
             kit.row([self.play, self.toggle, self.show_space, *self._steps, self.frame, self.speed,
@@ -139,11 +141,15 @@ class LaboratoryLab(kit.Lab):
         self.draft = kit.Choice(
             "draft", kinds, _kind(a) if toy else kinds[0], "Aligned: accepted 9 times in 10. Weak: 4 in 10."
             if toy else "Which draft model proposes.", buttons=True, width="210px")
+        self.drafting = kit.Choice(
+            "drafting", [rounds.FIXED, rounds.ADAPTIVE], rounds.FIXED, "Fixed: k drafts in every round. "
+            "Adaptive: from k on, two more after a round without a miss, one fewer after a miss.",
+            buttons=True, width="230px")
         self.round = number("round", 1, 1, int(n_rounds), 1, "The round of the chosen block.", width="200px")
         self.position = number("position", 1, 1, int(k) + 1, 1, "The place of the chosen block in its round; "
                                "the last is the target’s own token.", width="200px")
         self.controls = {"k": self.k, "c": self.c, "n_rounds": self.n_rounds, "seed": self.seed,
-                         "round": self.round, "position": self.position}
+                         "drafting": self.drafting, "round": self.round, "position": self.position}
         if toy:
             self.controls["a"] = self.a
         if len(kinds) > 1:
@@ -211,7 +217,9 @@ class LaboratoryLab(kit.Lab):
     def trace(self):
         """The rounds of the present settings, run once and remembered. A ``Trace``."""
         a, kind = self.a.value, self.draft.value
-        key = (self.k.value, self.n_rounds.value, self.seed.value, a if self.drafts is None else kind)
+        policy = (drafting.Fixed if self.drafting.value == rounds.FIXED else drafting.AdditiveSchedule)(
+            self.k.value)
+        key = (policy, self.n_rounds.value, self.seed.value, a if self.drafts is None else kind)
         if key not in self._runs:
             draft = models.AgreeingDraft(self.target, a) if self.drafts is None else self.drafts[kind]
             self._runs[key] = rounds.run(self.target, draft, self.prompt, *key[:3], eos=self.eos)
@@ -232,7 +240,7 @@ class LaboratoryLab(kit.Lab):
                     self.a.value = AGREEMENT[self.draft.value]
                 elif "a" in names:
                     self.draft.value = _kind(self.a.value)
-        if {"k", "draft"} & set(names) and not self.calm:
+        if {"k", "draft", "drafting"} & set(names) and not self.calm:
             self.restart()
         else:
             self.update()
@@ -272,14 +280,14 @@ class LaboratoryLab(kit.Lab):
 
     def _fit(self):
         """Keep scrubber and chosen block inside what was run; all rounds stay on show if they were."""
-        last = 2 * len(self.trace.rounds)
+        last, longest = 2 * len(self.trace.rounds), rounds.columns(self.state)
         with self.quietly():
             if last != self.frame.max:
                 whole = self.frame.value == self.frame.max
                 self.frame.max = self.play.max = last
                 if whole:
                     self.frame.value = self.play.value = last
-            for control, high in ((self.round, last // 2), (self.position, self.k.value + 1)):
+            for control, high in ((self.round, last // 2), (self.position, longest)):
                 control.high = control.source.max = max(high, 1)
 
     def choose(self, row, column):

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specdec_lessons import decoding, evidence, figures, formulas
+from specdec_lessons import decoding, drafting, evidence, figures, formulas
 from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import scene
 from specdec_lessons.labs.kit import Quantity, Reading, reading_html
+
+
+FIXED, ADAPTIVE = "fixed k", "adaptive"  # how many tokens a round drafts
 
 
 class _Enough(Exception):
@@ -21,19 +24,21 @@ class _Enough(Exception):
 
 @dataclass(frozen=True)
 class _ForRounds:
-    """The drafting policy ``k`` tokens, that ends the run after ``n`` rounds."""
+    """A drafting policy that ends the run after ``n`` rounds."""
 
-    k: int
+    policy: drafting.Policy
     n: int
 
     def draft_more(self, past, drafted, draft_rows):
         if len(past) == self.n:
             raise _Enough(tuple(past))
-        return len(drafted) < self.k
+        return self.policy.draft_more(past, drafted, draft_rows)
 
 
 def run(target, draft, prompt, k, n_rounds, seed, eos=None):
     """``n_rounds`` rounds of ``decoding.speculative_decode`` (fewer if ``eos`` comes), a ``Trace``.
+
+    ``k`` drafts a round, or as many as a drafting policy says.
 
     >>> from specdec_lessons import models
     >>> model = models.story_model()
@@ -42,9 +47,11 @@ def run(target, draft, prompt, k, n_rounds, seed, eos=None):
     >>> len(trace.rounds), {len(one.drafted) for one in trace.rounds}
     (12, {4})
     """
+    policy = drafting.as_policy(k)
+    most = getattr(policy, "k", drafting.LONGEST) + 1  # tokens that a round can give
     try:
         trace = decoding.speculative_decode(
-            target, draft, prompt, n_rounds * (k + 1), _ForRounds(k, n_rounds),
+            target, draft, prompt, n_rounds * most, _ForRounds(policy, n_rounds),
             rng=np.random.default_rng(seed), eos=eos)
     except _Enough as enough:
         return decoding.Trace(enough.args[0])
@@ -81,13 +88,14 @@ def unfolded(rounds, frame):
 def reading(state):
     """Numbers and status line of the finished rounds on show.
 
-    ``state``: ``rounds`` (of a trace), ``frame``, ``k``, ``c``, and ``a``, the rate that is set (None where
-    the models decide it).
+    ``state``: ``rounds`` (of a trace), ``frame``, ``k``, ``c``, ``drafting`` (only a fixed k has a formula) and
+    ``a``, the rate that is set (None where the models decide it).
     """
     rounds = state["rounds"][:state["frame"] // 2]
     a, k, c = state["a"], state["k"], state["c"]
     if not rounds:
-        return Reading(f"Nothing is verified yet: {k} {_n(k, 'draft')} a round. Play, or move the slider.",
+        first = f"{k} {_n(k, 'draft')} {'a round' if is_fixed(state) else 'in the first round'}"
+        return Reading(f"Nothing is verified yet: {first}. Play, or move the slider.",
                        _quantities(*["–"] * 6))
     trace = decoding.Trace(tuple(rounds))
     tokens, passes, drafts = len(trace.tokens), trace.target_passes, trace.draft_steps
@@ -96,8 +104,10 @@ def reading(state):
     gain = tokens / time
     estimate = evidence.acceptance_estimate(trace) if any(one.judged for one in rounds) else None
     rate = a if a is not None else estimate.a if estimate else None
-    law = "" if rate is None else f"formula {formulas.expected_tokens(rate, k):.2f}"
-    speed = "" if rate is None else f"× formula {formulas.speedup(rate, k, c):.2f}×"
+    rate = rate if is_fixed(state) else None
+    law = "" if is_fixed(state) else f"with {drafts / passes:.1f} drafts"
+    law = law if rate is None else f"formula {formulas.expected_tokens(rate, k):.2f}"
+    speed = "×" if rate is None else f"× formula {formulas.speedup(rate, k, c):.2f}×"
     quantities = _quantities(
         f"{tokens / passes:.2f}", f"{gain:.2f}", f"{tokens - passes}", f"{100 / gain:.0f}", f"{wasted}",
         f"{estimate.a:.2f}" if estimate else "–",
@@ -106,6 +116,22 @@ def reading(state):
         f"{passes} {_n(passes, 'round')}: {tokens} {_n(tokens, 'token')} from {passes} target "
         f"{_n(passes, 'pass')}, {wasted} of {drafts} drafts wasted; at draft cost {c:.2f}, "
         f"{gain:.2f} times plain speed.", quantities)
+
+
+def is_fixed(state):
+    """Whether every round drafts k tokens."""
+    return state.get("drafting", FIXED) == FIXED
+
+
+def columns(state):
+    """How many blocks the longest row can have.
+
+    >>> one = decoding.Round((5, 6), 0, (8,), "correction")
+    >>> columns({"k": 4, "rounds": (one,)}), columns({"k": 4, "rounds": (one,), "drafting": "adaptive"})
+    (5, 3)
+    """
+    drafts = (len(one.drafted) for one in state["rounds"])
+    return 1 + (state["k"] if is_fixed(state) else max(drafts, default=state["k"]))
 
 
 def _quantities(tokens, gain, replaced, latency, wasted, rate, units=("",) * 6):
@@ -239,7 +265,7 @@ def drawn(state):
     rows = unfolded(state["rounds"], state["frame"])
     made = scene.blocks(rows)
     present = len(rows) - 1 if state["frame"] < 2 * len(state["rounds"]) else len(rows)
-    n_rows, n_columns = len(state["rounds"]), state["k"] + 1
+    n_rows, n_columns = len(state["rounds"]), columns(state)
     chosen = next((block for block in made
                    if (block.row, block.column) == (state["round"] - 1, state["position"] - 1)), None)
     return scene.Drawn(tuple(block for block in made if block.row < present),
@@ -251,7 +277,7 @@ def drawn(state):
 def figure(state):
     """The rounds as a static matplotlib figure: one row a round, colour and sign by state."""
     rows = unfolded(state["rounds"], state["frame"])
-    columns = state["k"] + 1
+    across = columns(state)
     fig, ax = figures.new_figure(9.4, min(0.9 + 0.3 * len(rows), 9.0))
     for y, states in enumerate(rows):
         for x, name in enumerate(states):
@@ -261,7 +287,7 @@ def figure(state):
                     hatch=look.hatch, edgecolor=look.colour, linewidth=1.0)
             ax.text(start + 0.47, y, look.sign, ha="center", va="center", color=look.ink, fontsize=9,
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if look.hatch else None)
-    ax.set_xlim(0, columns + 0.2)
+    ax.set_xlim(0, across + 0.2)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     step = 1 if len(rows) <= 24 else 4
     ax.set_yticks(range(0, len(rows), step), [f"round {n + 1}" for n in range(0, len(rows), step)])

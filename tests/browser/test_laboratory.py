@@ -184,6 +184,8 @@ def test_a_new_k_rebuilds_the_blocks(page):
 
 def test_rounds_unfold_by_play_and_by_hand(page):
     page.get_by_role("button", name="Back").first.click()  # by hand: what stands still goes
+    page.wait_for_function("() => document.querySelectorAll('.sdl-map').length === 1")
+    page.wait_for_function("() => document.querySelector('.sdl-summary').textContent.startsWith('11 rounds')")
     page.get_by_role("button", name="Step").first.click()
     page.wait_for_function("() => document.querySelector('.sdl-summary').textContent.startsWith('12 rounds')")
     whole = page.locator(".sdl-map li").count()
