@@ -322,3 +322,11 @@ def test_caches_show_what_lacks():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_trained_transformer_answers_alike_in_one_pass_and_after_a_cut(cells):
+    """Once upon … mary. is 11 tokens: with the start token and 4 drafts 16 are cached, 14 kept, 1 computed."""
+    assert "(5, 496)" in printed(cells, "one_pass = real.logits") and "True" in printed(cells, "one_pass = real.logits")
+    lines = printed(cells, "went_on = real.logits").splitlines()
+    assert lines == ["cached after the pass: 16", "went on from 14 cached positions; newly computed: 1",
+                     "same row as from scratch: True"]
