@@ -178,6 +178,32 @@ def test_lab_numbers(printed):
     assert sum(numbers(printed, "3. a =")[0] ** i for i in range(1, 5)) == pytest.approx(0.4, abs=0.02)
 
 
+def test_real_pair_by_place_adds_up(printed):
+    places = [(int(x), int(n)) for x, n in re.findall(r"^draft \d: (\d+) of (\d+) judged = ", printed, re.M)]
+    assert len(places) == 4
+    assert [n for _, n in places[1:]] == [x for x, _ in places[:-1]]  # judged only if all before were kept
+    passes, accepted, judged = places[0][1], sum(x for x, _ in places), sum(n for _, n in places)
+    a, E = numbers(printed, "accepted / judged = (?=.*formula there)")
+    counted, uncertain = numbers(printed, "tokens per pass counted: ")
+    assert a == pytest.approx(accepted / judged, abs=6e-4)
+    assert E == pytest.approx(sum((accepted / judged) ** i for i in range(5)), abs=6e-3)
+    assert counted == pytest.approx(1 + accepted / passes, abs=6e-3)  # the sum of survivors
+    assert counted > E and 0.05 < uncertain < 0.2
+    other, new, returns = (
+        numbers(printed, kind)[-1] for kind in ("other words", "chosen, new", "chosen, returns"))
+    assert returns < 0.3 < 0.8 < min(other, new)
+
+
+@pytest.mark.parametrize("name, sign", [("aligned", 1), ("weak", -1)])
+def test_real_pair_errs_both_ways(printed, name, sign):
+    in_order, shuffled, formula, rate, behind = numbers(printed, f"{name} +in order")
+    assert formula == pytest.approx(sum(rate**i for i in range(5)), abs=0.01)
+    assert shuffled == pytest.approx(formula, abs=0.015)  # likeness of neighbours is gone
+    assert sign * (in_order - formula) > 0.01
+    assert sign * (behind - rate) > 0.01
+    assert abs(in_order / formula - 1) < 0.02
+
+
 # -- what the package does for it --------------------------------------------------------------------------
 
 def test_rates_called_acceptance_by_enumeration():
