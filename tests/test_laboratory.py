@@ -125,7 +125,7 @@ def test_numbers_count_only_finished_rounds():
 
 def test_models_that_decide_the_rate():
     found = rounds.reading(state(a=None))
-    assert found.quantities[5].unit.startswith("set by the models")
+    assert found.quantities[5].unit.startswith("not set: the models decide it")
     assert found.quantities[0].unit == "formula 3.05"  # 1 + .75 + … + .75^4
 
 

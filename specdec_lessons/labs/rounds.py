@@ -143,7 +143,7 @@ def _quantities(tokens, gain, replaced, latency, wasted, rate, units=("",) * 6):
 
 
 def _rate_words(estimate, a):
-    given = "set by the models" if a is None else f"/ {a:.2f}"
+    given = "not set: the models decide it" if a is None else f"/ {a:.2f}"
     return given if estimate is None else f"{given} ({estimate.low:.2f}–{estimate.high:.2f})"
 
 
