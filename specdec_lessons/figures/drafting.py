@@ -25,7 +25,7 @@ def acceptance_along(words, chances):
     n, mean = len(words), chances.mean()
     fig, ax = style.new_figure(max(7.2, 0.31 * n), 3.5)
     low = chances < 0.5
-    parts = (~low, GAIN, None, "0.5 or more"), (low, "white", "////", "below 0.5: a choice")
+    parts = (~low, GAIN, None, "0.5 or more"), (low, "white", "////", "below 0.5")
     for part, fill, hatch, label in parts:
         ax.bar(np.flatnonzero(part), chances[part], width=0.74, facecolor=fill, edgecolor=GAIN, hatch=hatch,
                linewidth=1.2, label=label)
