@@ -4,7 +4,7 @@ import html
 
 import numpy as np
 
-from specdec_lessons import counters, figures
+from specdec_lessons import counters
 from specdec_lessons.labs import kit
 from specdec_lessons.labs.kit import Curves, Mark, Plot, Quantity, Reading
 
@@ -160,14 +160,10 @@ def positions(state):
 VIEWS = {"speedups": speedups, "positions": positions}
 
 
-@figures.styled
 def figure(state):
     """Both plots of a state as a static matplotlib figure."""
-    fig, axes = figures.new_figure(9.4, 3.6, columns=2)
-    for ax, name in zip(axes, PLOTS):
-        kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
-    return figures.describe(
-        fig,
+    return kit.static_plots(
+        PLOTS, VIEWS, state,
         "Left, the net speedup against the draft length; right, what share of the drafts "
         f"is accepted at each position. {reading(state).sentence}",
     )

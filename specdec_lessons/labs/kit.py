@@ -20,7 +20,7 @@ with warnings.catch_warnings():  # bqscales 0.3.7 sets trait metadata the old wa
     warnings.simplefilter("ignore", DeprecationWarning)
     import bqplot
 
-from specdec_lessons.figures.style import png
+from specdec_lessons.figures.style import describe, new_figure, png, styled
 from specdec_lessons.labs.css import COLOURS, STYLE
 
 _numbers = itertools.count(1)
@@ -399,6 +399,15 @@ def draw_static(ax, plot, curves):
         ax.set_xticks(plot.x_ticks, [f"{tick:g}" for tick in plot.x_ticks])
         ax.minorticks_off()
     ax.legend(loc="best")
+
+
+@styled
+def static_plots(plots, views, state, alt):
+    """The plots (by name) of one state side by side as a matplotlib figure, with its alternative text."""
+    fig, axes = new_figure(9.4, 3.6, columns=len(plots))
+    for ax, (name, plot) in zip(axes, plots.items()):
+        draw_static(ax, plot, views[name](state))
+    return describe(fig, alt)
 
 
 def _floats(values):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from specdec_lessons import cost, figures, formulas, load
+from specdec_lessons import cost, formulas, load
 from specdec_lessons.labs import kit
 from specdec_lessons.labs.kit import Curves, Mark, Plot, Quantity, Reading
 
@@ -144,14 +144,10 @@ def _batch(ends):
 VIEWS = {"by_length": by_length, "by_batch": by_batch}
 
 
-@figures.styled
 def figure(state):
     """Both plots of a state as a static matplotlib figure."""
-    fig, axes = figures.new_figure(9.4, 3.6, columns=2)
-    for ax, name in zip(axes, PLOTS):
-        kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
-    return figures.describe(
-        fig,
+    return kit.static_plots(
+        PLOTS, VIEWS, state,
         f"Left, the net speedup against the draft length at this batch; right, against the batch. "
         f"{reading(state).sentence}",
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from specdec_lessons import cost, figures
+from specdec_lessons import cost
 from specdec_lessons.labs import kit
 from specdec_lessons.labs.kit import Curves, Mark, Plot, Quantity, Reading
 
@@ -143,14 +143,10 @@ def _short(number):
 VIEWS = {"roofline": roofline, "verify_cost": verify_cost}
 
 
-@figures.styled
 def figure(state):
     """Both plots of a state as a static matplotlib figure."""
-    fig, axes = figures.new_figure(9.4, 3.6, columns=2)
-    for ax, name in zip(axes, PLOTS):
-        kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
-    return figures.describe(
-        fig,
+    return kit.static_plots(
+        PLOTS, VIEWS, state,
         "Left, a roofline with this pass and the plain step on it; right, the cost v(n) of a pass. "
         + reading(state).sentence,
     )

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from specdec_lessons import decoding, figures, formulas, models
+from specdec_lessons import decoding, formulas, models
 from specdec_lessons.labs import kit, replay
 from specdec_lessons.labs.kit import Curves, Mark, Plot, Quantity, Reading
 
@@ -204,14 +204,11 @@ def example_trace(a, k, seed, n_rounds=ROUNDS):
     return decoding.Trace(trace.rounds[:n_rounds])
 
 
-@figures.styled
 def figure(state, shown=SHOWN["both"]):
     """The two plots of a state, side by side, as a static matplotlib figure."""
-    fig, axes = figures.new_figure(9.4, 3.6, columns=2)
-    for ax, name in zip(axes, shown):
-        kit.draw_static(ax, PLOTS[name], VIEWS[name](state))
     titles = " and ".join(f"{PLOTS[name].title} against {PLOTS[name].x_label}" for name in shown)
-    return figures.describe(fig, f"Two curves: {titles}. {reading(state).sentence}")
+    return kit.static_plots({name: PLOTS[name] for name in shown}, VIEWS, state,
+                            f"Two curves: {titles}. {reading(state).sentence}")
 
 
 VIEWS = {
