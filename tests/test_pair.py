@@ -1,7 +1,6 @@
 """The real pair: its files, its exactness, greedy and sampled, and the race's bookkeeping."""
 
 import math
-import time
 from collections import Counter
 
 import numpy as np
@@ -55,12 +54,10 @@ class Remembering:
 
 # -- the files ----------------------------------------------------------------------------------------
 
-def test_the_weights_are_small_and_load_quickly():
+def test_the_weights_are_small():
     files = [pair._file(f"{name}.npz") for name in pair.Pair._fields]
     assert sum(len(file.read_bytes()) for file in files) < 12 * MEGABYTE
-    start = time.perf_counter()
     loaded = pair.load_pair()
-    assert time.perf_counter() - start < 1
     assert loaded.target.parameters > 5 * loaded.aligned.parameters > 5 * loaded.weak.parameters
     assert all(part.dtype == np.float32 for model in loaded for part in (model.embedding, *model.layers[0]))
 
