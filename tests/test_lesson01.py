@@ -8,6 +8,7 @@ import pytest
 
 from specdec_lessons import publish
 from specdec_lessons.exercises import lesson01
+from tests.stored import printed
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "01_cost_of_decode.ipynb"
 TERA, GIGA = 10**12, 10**9
@@ -19,13 +20,6 @@ LLAMA_3_8B = 8_030_261_248  # parameters
 @pytest.fixture(scope="module")
 def cells():
     return publish.code_cells(publish.read(NOTEBOOK))
-
-
-def printed(cells, in_source):
-    """What the one cell prints or shows that has this in its source."""
-    found = [cell for cell in cells if in_source in cell.source]
-    assert len(found) == 1, f"{len(found)} cells hold {in_source!r}"
-    return "\n".join(text for output in found[0].outputs for text in publish.readable(output))
 
 
 def numbers(text):

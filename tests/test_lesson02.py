@@ -10,6 +10,7 @@ import pytest
 
 from specdec_lessons import cost, figures, models, publish
 from specdec_lessons.exercises import lesson02
+from tests.stored import printed
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "02_parallel_verification.ipynb"
 WORDS = models.split_words(models.story_text())
@@ -19,13 +20,6 @@ CONTEXT = "every morning the man went".split()
 @pytest.fixture(scope="module")
 def cells():
     return publish.code_cells(publish.read(NOTEBOOK))
-
-
-def printed(cells, in_source):
-    """What the one cell prints or shows that has this in its source."""
-    found = [cell for cell in cells if in_source in cell.source]
-    assert len(found) == 1, f"{len(found)} cells hold {in_source!r}"
-    return "\n".join(text for output in found[0].outputs for text in publish.readable(output))
 
 
 # -- greedy decoding of the story, by counting words: none of the course's code -----------------------------
