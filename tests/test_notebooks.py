@@ -124,7 +124,7 @@ def test_control_each_blemish_is_found(cell, complaint):
     code(output=data(text_plain="(0.6, 0.2)")),
     code("\n".join("x = 1" for _ in range(15))),
     new_markdown_cell("![a curve](images/a.png) and `![](code)`"),
-], ids=str)
+], ids=["stderr", "raises", "image", "svg", "numbers", "fifteen lines", "markdown image"])
 def test_control_what_is_allowed_is_not_found(cell):
     assert publish.problems(small(cell)) == []
 
