@@ -62,8 +62,8 @@ def test_course_map_names_every_notebook():
 
 
 def test_direct_requirements_are_exact_and_have_a_reason():
-    form = re.compile(r"""([\w-]+==[\w.]+; python_version >= "3.11"|-e \.) +# \S.*""")
-    for name in ("requirements.txt", "tests/requirements.txt"):
+    form = re.compile(r"""([\w-]+==[\w.]+; python_version >= "3.11"|-e \.|-r \S+) +# \S.*""")
+    for name in ("requirements.txt", "tests/requirements.txt", "notebooks/homework/requirements.txt"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             assert not line or line.startswith("#") or form.fullmatch(line), line
 

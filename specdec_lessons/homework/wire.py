@@ -16,7 +16,7 @@ def encode(value):
     """``value`` as JSON text; ValueError where something in it is no plain data.
 
     >>> encode([np.array([0.5, 0.5]), 4])
-    '[{"array": [0.5, 0.5], "dtype": "float64"}, 4]'
+    '[{"array": [0.5, 0.5], "shape": [2], "dtype": "float64"}, 4]'
     >>> encode(print)
     Traceback (most recent call last):
     ...
@@ -37,7 +37,7 @@ def decode(text):
     """
     try:
         return _back(json.loads(_of_length(text)))
-    except (KeyError, TypeError, RecursionError, OverflowError) as error:
+    except (AttributeError, KeyError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"no plain data: {error}") from None
 
 
@@ -59,7 +59,7 @@ def _plain(value):
     if isinstance(value, str):
         return str(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return {"array": value.tolist(), "dtype": value.dtype.name}
+        return {"array": value.ravel().tolist(), "shape": list(value.shape), "dtype": value.dtype.name}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     if isinstance(value, dict):
@@ -81,7 +81,7 @@ def _back(value):
     if "array" in value:
         if np.dtype(value["dtype"]).kind not in "biuf":
             raise ValueError("an array of something else than numbers")
-        return np.array(value["array"], dtype=value["dtype"])
+        return np.array(value["array"], dtype=value["dtype"]).reshape(value["shape"])
     if "dict" in value:
         return {_back(key): _back(one) for key, one in value["dict"]}
     if value.get("generator", {}).get("bit_generator") == "PCG64":

@@ -1,0 +1,21 @@
+"""Settings of nbgrader for the homework. The commands read them when they are run in this folder."""
+
+from pathlib import Path
+
+from specdec_lessons.homework import grading
+
+c = get_config()  # noqa: F821 (nbgrader puts it here)
+grading.configure(c, Path(__file__).resolve().parent)
+c.CourseDirectory.course_id = "specdec"
+
+# A cell of a submission, and a test, may take so many seconds.
+c.RunApart.seconds = 10.0
+
+# Where the name of a submission's folder is not the id that the student typed, say so: folder -> typed id.
+# c.RunApart.ids = {"mueller": "s1234567"}
+
+# The gradebook is a file, gradebook.db. A larger class, graded by several processes at a time, wants PostgreSQL:
+# c.CourseDirectory.db_url = "postgresql://user:password@host/gradebook"
+
+# Where nbgrader's own release and collect are used (one machine or a JupyterHub): the folder they share.
+# c.Exchange.root = "/srv/nbgrader/exchange"

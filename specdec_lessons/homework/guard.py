@@ -1,0 +1,84 @@
+"""A guard round the student's process: it may write in its own folder only, and start no other program.
+
+It stops the clumsy and the simple trick: a cell that deletes files, fills the memory, or reads the tests. It is
+no sandbox (Python cannot fence in Python): a class that one does not trust is graded in a container or under an
+account of its own.
+"""
+
+import os
+import sys
+
+MEMORY = 4 * 2**30  # bytes of address space
+FILE_SIZE = 200 * 2**20  # bytes of one file
+_CHANGES = {  # audit events that change files -> where their (path, folder descriptor) arguments stand
+    "os.remove": ((0, 1),), "os.rmdir": ((0, 1),), "os.rename": ((0, 2), (1, 3)), "os.truncate": ((0, None),),
+    "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.link": ((0, 2), (1, 3)), "os.symlink": ((0, None), (1, 2)),
+    "os.mkdir": ((0, 2),), "os.utime": ((0, 3),), "shutil.rmtree": ((0, 1),), "shutil.move": ((0, None), (1, None)),
+    "sqlite3.connect": ((0, None),),
+}
+_PROGRAMS = {
+    "subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
+    "os.startfile", "os.kill", "os.killpg", "pty.spawn",
+}
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def stand(own, closed=()):
+    """From now on this process writes only below ``own`` and reads nothing below ``closed``, folders; for good."""
+    own, closed = _real(own), tuple(_real(folder) for folder in closed)
+    changes, programs, writes, real, inside = dict(_CHANGES), frozenset(_PROGRAMS), _WRITES, _real, _inside
+
+    def refuse(what, path):
+        raise PermissionError(f"homework {what}: {os.path.basename(path)}")
+
+    def watch(event, arguments):
+        if event in programs:
+            raise PermissionError("homework starts no other program, and ends none")
+        if event == "open" and not isinstance(arguments[0], int):
+            path, mode, flags = arguments
+            path = real(path)
+            if inside(path, own) or path == os.devnull:
+                return
+            if flags & writes or mode is None and os.path.isdir(path):
+                refuse("writes only in its own folder", path)
+            if any(inside(path, folder) for folder in closed):
+                refuse("does not read this", path)
+        elif event in ("os.listdir", "os.scandir"):
+            path = real("." if arguments[0] is None else arguments[0])
+            if any(inside(path, folder) for folder in closed) and not inside(path, own):
+                refuse("does not look into this", path)
+        elif event in changes:
+            for place, descriptor in changes[event]:
+                folder = arguments[descriptor] if descriptor is not None and descriptor < len(arguments) else None
+                path = real(arguments[place], folder)
+                if not inside(path, own):
+                    refuse("changes only files of its own folder", path)
+
+    _limit()
+    sys.addaudithook(watch)
+
+
+def _limit():
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    for what, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE_SIZE)):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(what, (most, most))
+        except (ValueError, OSError):  # some systems know the name and refuse
+            pass
+
+
+def _real(path, folder=None):
+    """The true place of a path, of an open file's number, or of a path below an open folder's number."""
+    path = f"/proc/self/fd/{path}" if isinstance(path, int) else os.fsdecode(path)
+    if isinstance(folder, int) and folder >= 0:
+        path = os.path.join(os.path.realpath(f"/proc/self/fd/{folder}"), path)
+    return os.path.realpath(path)
+
+
+def _inside(path, folder):
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

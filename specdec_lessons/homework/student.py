@@ -1,0 +1,242 @@
+"""A submission's code in a Python process of its own, which may hang, die or cheat without harm to the rest.
+
+Cells run there one after another. Where one ends the process, a new process takes its place and runs the
+earlier cells again, all but those that broke one; so a fault costs the questions that depend on it, no more.
+"""
+
+import ast
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from queue import Empty
+from subprocess import DEVNULL
+
+import matplotlib
+from jupyter_client.manager import KernelManager
+from nbformat.v4 import new_output, output_from_msg
+
+from specdec_lessons.homework import wire
+
+CELL_SECONDS = 10.0
+START_SECONDS = 60.0
+INTERRUPT_SECONDS = 3.0
+ENDED = "it ended the Python process"
+MOST_OUTPUT = 100_000  # characters of a cell's output that are kept
+FLOOD = 20 * MOST_OUTPUT  # characters after which a cell is stopped
+MOST_RESTARTS = 5
+_DEPTH = ("own",) * 6  # so that ../.. leads to nothing of value
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+_FIRST = """\
+import specdec_lessons.homework.wire, numpy, scipy.special
+import specdec_lessons.homework.guard as _guard
+_guard.stand({own!r}, {closed!r})
+del _guard
+"""
+
+
+class Stopped(Exception):
+    """The process did not answer in time, was stopped, or is gone; the message says which."""
+
+
+class Student:
+    """One submission's process. ``files``: a folder whose files are copied beside it; ``closed``: folders it
+    must not read; ``seconds``: the most that one cell or one question may take. ``until``, a time of
+    ``time.monotonic``, can be set to end all questions of one test together."""
+
+    def __init__(self, files=None, closed=(), seconds=CELL_SECONDS):
+        self.seconds, self.until = seconds, float("inf")
+        self._closed = [str(folder) for folder in closed]
+        self._root = Path(tempfile.mkdtemp(prefix="homework-"))
+        self._own = self._root.joinpath(*_DEPTH)
+        self._home = self._root / "home"
+        self._own.mkdir(parents=True)
+        self._home.mkdir()
+        for fonts in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):  # else each process makes the list anew
+            shutil.copy(fonts, self._home)
+        if files is not None:
+            _copy(Path(files), self._own)
+        self._done, self._restarts, self._manager, self._client = [], 0, None, None
+        self._start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End the process and remove its folder."""
+        self._stop()
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def run(self, source):
+        """Run one cell; its outputs as nbformat has them, with an error among them where it failed."""
+        outputs = []
+        try:
+            self._execute(source, outputs)
+        except Stopped as why:
+            outputs.append(error("Stopped", str(why)))
+            if not self._alive():
+                self._replace()
+        else:
+            self._done.append(source)
+        return outputs
+
+    def look(self, name):
+        """``("missing" | "function" | "value", value)`` of a name; ValueError where it is no plain data."""
+        answer = self._ask(f"look(globals(), {name!r})")
+        return answer["is"], answer.get("value")
+
+    def call(self, name, arguments, keywords=None, times=None):
+        """What the student's function gives; raises RuntimeError with its own error in words, or Stopped."""
+        payload = wire.encode([list(arguments), keywords or {}])
+        return self._ask(f"call(globals(), {name!r}, {payload!r}, {times!r})")["value"]
+
+    def _ask(self, expression):
+        code = f"__import__('specdec_lessons.homework.wire', fromlist=['wire']).{expression}"
+        try:
+            reply = self._execute("", [], {"answer": code})
+        except Stopped:
+            if not self._alive():
+                self._replace()
+            raise
+        try:
+            given = reply["content"]["user_expressions"]["answer"]
+            answer = wire.decode(ast.literal_eval(given["data"]["text/plain"]))
+            kind = answer["is"]
+        except Exception:  # whatever a tampered process sends is no answer
+            raise RuntimeError("the process gave no readable answer") from None
+        if kind == "error":
+            where = f"\n{answer['where']}" if answer.get("where") else ""
+            raise RuntimeError(f"{answer.get('name')}: {answer.get('message')}{where}")
+        if kind not in ("missing", "function", "value"):
+            raise RuntimeError("the process gave no readable answer")
+        return answer
+
+    def _execute(self, source, outputs, expressions=None):
+        """Send one request; gather what it writes in ``outputs``; its reply. Raises Stopped."""
+        if not self._alive():  # an earlier cell ended it after its own answer
+            self._replace()
+        asked = self._client.execute(source, user_expressions=expressions, allow_stdin=False, stop_on_error=False)
+        deadline, heard = min(time.monotonic() + self.seconds, self.until), 0
+        try:
+            while True:
+                message = self._next(self._client.get_iopub_msg, asked, deadline)
+                kind = message["msg_type"]
+                if kind in ("stream", "display_data", "execute_result", "error"):
+                    heard += len(str(message["content"]))
+                    if heard <= MOST_OUTPUT:
+                        _add(outputs, message)
+                if heard > FLOOD:
+                    raise Stopped("stopped: it wrote without end")
+                if kind == "status" and message["content"]["execution_state"] == "idle":
+                    reply = self._next(self._client.get_shell_msg, asked, deadline)
+                    if any(one.get("source") == "ask_exit" for one in reply["content"].get("payload", ())):
+                        self._stop()  # exit() and quit() end the process, a moment after their answer
+                        raise Stopped(ENDED)
+                    return reply
+        except Stopped:
+            self._interrupt(asked)
+            raise
+        finally:
+            if heard > MOST_OUTPUT:
+                outputs.append(new_output("stream", name="stdout", text="… the rest of the output is cut off\n"))
+
+    def _next(self, get, asked, deadline):
+        """The next message that answers the request ``asked``."""
+        while time.monotonic() < deadline:
+            try:
+                message = get(timeout=min(0.2, max(0.0, deadline - time.monotonic())))
+            except Empty:
+                if not self._alive():
+                    raise Stopped(ENDED) from None
+                continue
+            except Exception:  # a message that cannot be read, sent past the kernel's own signature
+                continue
+            if message["parent_header"].get("msg_id") == asked:
+                return message
+        raise Stopped(f"stopped after {self.seconds:g} seconds")
+
+    def _alive(self):
+        return self._manager is not None and self._manager.is_alive()
+
+    def _interrupt(self, asked):
+        """Stop what runs; where it does not let itself be stopped, end the process."""
+        if not self._alive():
+            return
+        self._manager.interrupt_kernel()
+        deadline = time.monotonic() + INTERRUPT_SECONDS
+        try:
+            while True:
+                message = self._next(self._client.get_iopub_msg, asked, deadline)
+                if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                    return
+        except Stopped:
+            self._stop()
+
+    def _start(self):
+        environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        home = str(self._home)
+        environment |= {"HOME": home, "USERPROFILE": home, "IPYTHONDIR": home, "MPLCONFIGDIR": home,
+                        "TMPDIR": home, "TEMP": home, "PYTHONDONTWRITEBYTECODE": "1",
+                        "MPLBACKEND": "module://matplotlib_inline.backend_inline", "OMP_NUM_THREADS": "1",
+                        "OPENBLAS_NUM_THREADS": "1"}
+        self._manager = KernelManager(kernel_name="python3")
+        self._manager.start_kernel(cwd=str(self._own), env=environment, stdout=DEVNULL, stderr=DEVNULL,
+                                   extra_arguments=["--HistoryManager.enabled=False"])
+        self._client = self._manager.blocking_client()
+        self._client.start_channels()
+        self._client.wait_for_ready(timeout=START_SECONDS)
+        seconds, self.seconds = self.seconds, START_SECONDS
+        outputs = []
+        self._execute(_FIRST.format(own=str(self._root), closed=self._closed), outputs)
+        self.seconds = seconds
+        if any(output.output_type == "error" for output in outputs):
+            self.close()
+            raise RuntimeError(f"the student's process could not be prepared: {outputs}")
+
+    def _stop(self):
+        if self._client is not None:
+            self._client.stop_channels()
+        if self._manager is not None:
+            self._manager.shutdown_kernel(now=True)
+        self._client = self._manager = None
+
+    def _replace(self):
+        """A new process in the place of one that is gone, with the earlier cells run again."""
+        self._stop()
+        self._restarts += 1
+        earlier, self._done = (self._done if self._restarts <= MOST_RESTARTS else []), []
+        self._start()
+        for source in earlier:
+            try:
+                self._execute(source, [])
+                self._done.append(source)
+            except Stopped:
+                if not self._alive():
+                    self._stop()
+                    self._start()
+
+
+def _add(outputs, message):
+    """One message as an output of nbformat; lines of one stream in one piece."""
+    output = output_from_msg(message)
+    if (output.output_type == "stream" and outputs and outputs[-1].output_type == "stream"
+            and outputs[-1].name == output.name):
+        outputs[-1].text += output.text
+    else:
+        outputs.append(output)
+
+
+def error(name, message):
+    """An error as nbformat stores it, in words alone: no line of the tests stands in it."""
+    return new_output("error", ename=name, evalue=message, traceback=[f"{name}: {message}"])
+
+
+def _copy(folder, own):
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.suffix != ".ipynb":
+            (own / path.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, own / path.relative_to(folder))
