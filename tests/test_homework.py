@@ -4,6 +4,7 @@ import copy
 import html
 import importlib
 import re
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -159,3 +160,18 @@ def test_cells_are_named_once():
         names = [about(one)["grade_id"] for one in source.cells if about(one)]
         assert len(names) == len(set(names))
         assert cell(source, names[0]) is not None
+
+
+def test_files_as_learning_platforms_name_them_are_collected(tmp_path):
+    course = Course(tmp_path / "a_course", sources=None)
+    archive = course.folder / "downloaded" / "hw2_speedup" / "archive"
+    archive.mkdir(parents=True)
+    (archive / "ada_123_456_hw2_speedup (1).ipynb").write_text("{}")
+    (archive / "hw2_speedup.ipynb").write_text("{}")  # nobody's
+    with zipfile.ZipFile(archive / "all.zip", "w") as archived:
+        archived.writestr("Bob Builder_77_assignsubmission_file/hw2_speedup.ipynb", "{}")
+        archived.writestr("eve_notes.ipynb", "{}")
+    course.nbgrader("zip_collect", "hw2_speedup")
+    found = sorted(str(path.relative_to(course.folder / "submitted").as_posix())
+                   for path in (course.folder / "submitted").rglob("*.ipynb"))
+    assert found == ["Bob Builder/hw2_speedup/hw2_speedup.ipynb", "ada/hw2_speedup/hw2_speedup.ipynb"]

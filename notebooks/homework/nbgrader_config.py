@@ -11,6 +11,12 @@ c.CourseDirectory.course_id = "specdec"
 # A cell of a submission, and a test, may take so many seconds.
 c.RunApart.seconds = 10.0
 
+# zip_collect takes STUDENT_anything_hw2_speedup.ipynb, and the folders STUDENT_anything/hw2_speedup.ipynb, as
+# learning platforms hand them out; what a browser adds to a name, as in "hw2_speedup (1).ipynb", is dropped.
+c.FileNameCollectorPlugin.named_regexp = (
+    r".*[\\/]extracted[\\/](?:.*[\\/])?(?P<student_id>(?!hw[1-4]_)[^\\/_]+)_(?:.*[\\/_])?"
+    r"(?P<file_id>hw[1-4]_[a-z_]+)")
+
 # Where the name of a submission's folder is not the id that the student typed, say so: folder -> typed id.
 # c.RunApart.ids = {"mueller": "s1234567"}
 
