@@ -49,7 +49,8 @@ def numbers(name, got, expected, tolerance=1e-6, hint="", tell=False):
     except (TypeError, ValueError):
         raise AssertionError(f"{name}: numbers are wanted, got {short(got)}.") from None
     if given.shape != expected.shape:
-        raise AssertionError(f"{name}: an array of shape {expected.shape} is wanted, got one of shape {given.shape}.")
+        raise AssertionError(" ".join([f"{name}: an array of shape {expected.shape} is wanted, got one of shape "
+                                       f"{given.shape}.", *([hint] if hint else [])]))
     if not np.all(np.abs(given - expected) <= tolerance * np.maximum(1.0, np.abs(expected))):
         _wrong(name, _rounded(given), _rounded(expected), hint, tell)
 
