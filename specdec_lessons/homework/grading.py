@@ -29,7 +29,7 @@ from traitlets import Dict, Float, Unicode
 from specdec_lessons.homework import personal
 from specdec_lessons.homework.student import CELL_SECONDS, Stopped, Student, error
 
-STUB = "...  # your code here"
+STUB = "pass  # your code here"
 SCHEMA = 3  # of nbgrader's metadata
 
 
@@ -50,9 +50,16 @@ def configure(c, folder):
         RunApart, preprocessors.IgnorePattern, ClearMetadataPreprocessor, preprocessors.LimitOutput,
         preprocessors.SaveAutoGrades, preprocessors.AssignLatePenalties, preprocessors.CheckCellMetadata]
     c.GenerateFeedback.preprocessors = [
-        preprocessors.GetGrades, preprocessors.ClearHiddenTests, CSSHTMLHeaderPreprocessor]
+        preprocessors.GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
     c.RestoreCells.root = str(folder)
     c.RunApart.root = str(folder)
+
+
+class HideTests(preprocessors.ClearHiddenTests):
+    """nbgrader's removal of hidden tests, for the feedback, which nbgrader itself would send out with them."""
+
+    # A page's exporter sets this for all its preprocessors; nbgrader's own for pages declares it likewise.
+    display_data_priority = preprocessors.GetGrades.display_data_priority
 
 
 class RestoreCells(preprocessors.NbGraderPreprocessor):
