@@ -67,6 +67,7 @@ def test_form(graded):
         if about(one).get("grade") and not about(one).get("solution"):
             assert f"# canary {name} {about(one)['grade_id']}" in one.source
             assert "### BEGIN HIDDEN TESTS" in one.source
+            assert one.metadata.tags == ["raises-exception"]  # Run All goes on past a check that complains
         if about(one).get("solution"):
             assert "### BEGIN SOLUTION" in one.source
     assert source.cells[0].cell_type == "markdown" and sum(
@@ -138,6 +139,9 @@ def test_the_solved_source_runs_in_a_students_kernel(graded, tmp_path):
     notebook = course.source(name)
     NotebookClient(notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(tmp_path)}},
                    extra_arguments=["--log-level=ERROR"]).execute()  # no id: practice numbers, no failing cell
+    failed = [told(notebook, about(one)["grade_id"]) for one in notebook.cells
+              if any(output.output_type == "error" for output in one.get("outputs", ()))]
+    assert failed == []
     first = next(one for one in notebook.cells if "personal.identify" in one.source)
     assert "practice numbers" in "".join(output.get("text", "") for output in first.outputs)
 

@@ -37,12 +37,12 @@ def identify(student_id):
     'practice'
     """
     if student_id is None or student_id is Ellipsis or isinstance(student_id, str) and not student_id.strip():
-        return PRACTICE, ("No id yet: these are practice numbers. Write your id between the quotes of STUDENT_ID "
-                          "and run all cells again; without it nothing can be graded.")
+        return PRACTICE, ("No id yet: these are practice numbers.\nWrite your id between the quotes of STUDENT_ID "
+                          "and run all cells again.\nWithout it nothing can be graded.")
     try:
         known = normalise(student_id)
     except ValueError as error:
-        return PRACTICE, f"{error}. Until then these are practice numbers, and nothing can be graded."
+        return PRACTICE, f"{error}.\nUntil then these are practice numbers, and nothing can be graded."
     return known, f"These numbers belong to the id {known}."
 
 
