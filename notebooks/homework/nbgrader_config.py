@@ -20,8 +20,9 @@ c.FileNameCollectorPlugin.named_regexp = (
 # Where the name of a submission's folder is not the id that the student typed, say so: folder -> typed id.
 # c.RunApart.ids = {"mueller": "s1234567"}
 
-# The gradebook is a file, gradebook.db. A larger class, graded by several processes at a time, wants PostgreSQL:
-# c.CourseDirectory.db_url = "postgresql://user:password@host/gradebook"
+# The gradebook is a file, gradebook.db. On a network disk, or graded from several machines, it wants a server:
+# pip install "psycopg[binary]", and (nbgrader makes the tables itself)
+# c.CourseDirectory.db_url = "postgresql+psycopg://nbgrader:password@host:5432/gradebook"
 
-# Where nbgrader's own release and collect are used (one machine or a JupyterHub): the folder they share.
+# Where nbgrader's own release and collect are used (one machine or a JupyterHub): the folder that all share.
 # c.Exchange.root = "/srv/nbgrader/exchange"
