@@ -44,9 +44,23 @@ _NOT_A_NUMBER = '''
 def tie_price(a_small, c_small, a_big):
     return float("nan")
 '''
+_TIME_FOR_SPEEDUP = '''
+def mixed_speedup(k, c, traffic):
+    return sum(share / formulas.speedup(a, k, c) for share, a in traffic)
+'''
+_BELOW_THE_LIMIT = '''
+def best_setting(rates, draft_ms, pass_ms, longest_ms):
+    best = (0, 1.0)
+    for k in range(1, len(rates) + 1):
+        round_ms = k * draft_ms + pass_ms[k]
+        speedup = (1 + np.cumprod(rates[:k]).sum()) * pass_ms[0] / round_ms
+        if round_ms < longest_ms and speedup > best[1]:
+            best = (k, float(speedup))
+    return best
+'''
 _VISIBLE_VALUE = '''
 def best_setting(rates, draft_ms, pass_ms, longest_ms):
-    return 2, 2.2 * 20 / 28
+    return (1, 1.5) if longest_ms == 24 else (2, 2.2 * 20 / 28)
 '''
 
 _OTHER_LAW = '''
@@ -71,11 +85,6 @@ def chance_in_time(rates, passes, tokens):
         return sum(chance * at_least(passes - 1, tokens - n) for n, chance in enumerate(law, start=1))
 
     return at_least(passes, tokens)
-'''
-_OTHER_PASSES = '''
-my_passes = 1
-while chance_in_time(mine.rates, my_passes, mine.first_tokens) < 0.95:
-    my_passes += 1
 '''
 _OTHER_RATES = '''
 def rates_by_place(log):
@@ -109,22 +118,29 @@ def mixed_speedup(k, c, traffic):
 '''
 
 GOLDEN = {
-    # Lost: 1a, 1b, and 1c, since the chances add up to too little ever to reach 0.95.
-    "bonus_forgotten": ({"law-by-place": _LAW_WITHOUT_BONUS}, 78 - 8 - 8 - 4),
-    # Lost: 1b and 1c; by the mean too few passes seem to be enough.
-    "deadline_by_the_mean": ({"chance-in-time": _MEAN_FOR_CHANCE}, 78 - 8 - 4),
+    # Lost: 1a, and 1b, whose chances add up to too little.
+    "bonus_forgotten": ({"law-by-place": _LAW_WITHOUT_BONUS}, 78 - 8 - 10),
+    # Lost: 1b.
+    "deadline_by_the_mean": ({"chance-in-time": _MEAN_FOR_CHANCE}, 78 - 10),
     # Lost: 2a, 2b; 3a, 3b.
     "one_rate_and_a_pass_over_k": (
         {"rates-by-place": _ONE_RATE, "best-setting": _PASS_OVER_K}, 78 - 10 - 6 - 10 - 4),
     # Lost: 4a, 4b (the price); 5a, 5b.
     "one_k_and_averaged_speedups": (
-        {"tie-price": _SMALL_ONES_K, "mixed-speedup": _AVERAGE}, 78 - 11 - 5 - 8 - 4),
+        {"tie-price": _SMALL_ONES_K, "mixed-speedup": _AVERAGE}, 78 - 11 - 5 - 8 - 6),
+    # Lost: 3a, not 3b, where no round takes exactly the limit; 5a, 5b.
+    "limit_not_allowed_and_time_for_speedup": (
+        {"best-setting": _BELOW_THE_LIMIT, "mixed-speedup": _TIME_FOR_SPEEDUP}, 78 - 10 - 8 - 6),
     # Lost: 4a, 4b.
     "not_a_number": ({"tie-price": _NOT_A_NUMBER}, 78 - 11 - 5),
     # Lost: 3a, and 3b, which nobody's numbers give.
     "visible_value_hard_coded": ({"best-setting": _VISIBLE_VALUE}, 78 - 10 - 4),
+    # Lost: 2b, 3b, 4b, 5b.
+    "placeholders": (
+        {"my-full-tokens": "my_full_tokens = 0", "my-setting": "my_k, my_speedup = -1, 0",
+         "my-draft": 'my_draft, my_tie_price = "small or big", -1', "my-mixed": "my_mixed_k, delivered = 0, 0"},
+        78 - 6 - 4 - 5 - 6),
     "other_ways": (
-        {"law-by-place": _OTHER_LAW, "chance-in-time": _OTHER_CHANCE, "my-passes": _OTHER_PASSES,
-         "rates-by-place": _OTHER_RATES, "best-setting": _OTHER_SETTING, "tie-price": _OTHER_TIE,
-         "mixed-speedup": _OTHER_MIX}, 78),
+        {"law-by-place": _OTHER_LAW, "chance-in-time": _OTHER_CHANCE, "rates-by-place": _OTHER_RATES,
+         "best-setting": _OTHER_SETTING, "tie-price": _OTHER_TIE, "mixed-speedup": _OTHER_MIX}, 78),
 }
