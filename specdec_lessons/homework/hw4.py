@@ -1,4 +1,4 @@
-"""Homework 4, the capstone: a trace of the real pair, a clock, the counters of a day, the prices of a server.
+"""Homework 4, the capstone: a trace of the real pair, a clock, the prices of a server.
 
 Everything follows from the student's id. Rounds are plain data here: ``[drafted, accepted]``, two counts.
 """
@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import threadpoolctl
 
-from specdec_lessons import formulas, pair, race
+from specdec_lessons import pair, race
 from specdec_lessons.decoding import speculative_decode
 from specdec_lessons.homework import personal
 
@@ -73,17 +73,14 @@ _SERVERS = (
 class Numbers:
     """One student's numbers.
 
-    ``k``: the draft length of trace and race; ``seed``: of their prompts and coins. ``hours``: what an engine
-    counted, one dict an hour: ``k``, ``passes`` (all of them), ``with_draft`` (the passes that drafted, ``k``
-    tokens each), ``accepted`` (drafts). ``drafts``: for each draft of the server ``survival``, the shares of
-    its passes that accepted position 1, 2, …, 8, and ``c``. ``quiet`` and ``rush``: v[0], …, v[8], what a
-    pass over 1, …, 9 positions costs in plain steps of that hour. ``rush_share``: the share of all tokens
-    that are written in rush hours.
+    ``k``: the draft length of trace and race; ``seed``: of their prompts and random numbers. ``drafts``: for
+    each draft of the server ``survival``, the shares of its passes that accepted position 1, 2, …, 8, and
+    ``c``. ``quiet`` and ``rush``: v[0], …, v[8], what a pass over 1, …, 9 positions costs in plain steps of
+    that hour. ``rush_share``: the share of the day's tokens that is written in rush hours.
     """
 
     k: int
     seed: int
-    hours: list
     drafts: dict
     quiet: list
     rush: list
@@ -95,8 +92,6 @@ class Numbers:
             value = getattr(self, field.name)
             if field.name == "drafts":
                 lines += [f"drafts      {name}: {about}" for name, about in value.items()]
-            elif field.name == "hours":
-                lines += [f"hours       {hour}" for hour in value]
             else:
                 lines.append(f"{field.name:11} {value}")
         return "\n".join(lines)
@@ -108,32 +103,17 @@ def numbers(student_id):
     >>> mine = numbers("ada")
     >>> mine == numbers(" Ada "), mine == numbers("bob42")
     (True, False)
-    >>> len(mine.hours), list(mine.drafts), mine.quiet[0], len(mine.rush)
-    (4, ['aligned', 'weak'], 1.0, 9)
+    >>> list(mine.drafts), mine.quiet[0], len(mine.rush)
+    (['aligned', 'weak'], 1.0, 9)
     """
     rng = personal.generator("hw4_capstone", student_id)
     k, seed = int(rng.integers(4, 7)), int(rng.integers(1000, 10**6))
-    hours = _hours(rng)
     first, change, c, weak_first, weak_change, weak_c, quiet, rush = _SERVERS[rng.integers(len(_SERVERS))]
     shift, weak_shift = rng.integers(-4, 5, 2) / 1000
     drafts = {"aligned": {"survival": _survival(first + shift, change), "c": c},
               "weak": {"survival": _survival(weak_first + weak_shift, weak_change), "c": weak_c}}
     rush_share = float(rng.choice([0.3, 0.4, 0.5, 0.6]))
-    return Numbers(k, seed, hours, drafts, _pass_costs(*quiet), _pass_costs(*rush), rush_share)
-
-
-def _hours(rng):
-    """Three hours with drafts of 2, 4 and 7 tokens, in some order, and one without."""
-    a, lengths = rng.uniform(0.62, 0.8), rng.permutation([2, 4, 7]).tolist()
-    lengths.insert(int(rng.integers(1, 4)), 0)
-    return [_hour(k, a + rng.uniform(-0.05, 0.05), rng) for k in lengths]
-
-
-def _hour(k, a, rng):
-    passes, without_draft = 10 * int(rng.integers(80, 160)), 10 * int(rng.integers(10, 40))
-    with_draft = passes - without_draft if k else 0
-    accepted = round(with_draft * (formulas.expected_tokens(a, k) - 1))
-    return {"k": k, "passes": passes, "with_draft": with_draft, "accepted": accepted}
+    return Numbers(k, seed, drafts, _pass_costs(*quiet), _pass_costs(*rush), rush_share)
 
 
 def _survival(first, change):
@@ -189,20 +169,48 @@ def texts(student_id):
     return {draft: [rounds(trace) for trace in several] for draft, several in traces(student_id).items()}
 
 
+def uncertainty(gap, texts, k):
+    """A standard error of ``gap(rounds, k)``: how much it moves when one text is left out, a *jackknife*.
+
+    ``gap``: your function; ``texts``: at least two lists of rounds. One text after the other is left out, and
+    the gap of all others together is taken; the error is √(m − 1) times the standard deviation of these m.
+
+    >>> uncertainty(lambda rounds, k: len(rounds) / k, [[[2, 2]], [[2, 0], [2, 1]]], 2)
+    0.25
+    """
+    gaps = [gap(sum(texts[:j] + texts[j + 1:], []), k) for j in range(len(texts))]
+    return float(np.sqrt(len(texts) - 1) * np.std(gaps))
+
+
+def rounded(value, digits=3):
+    """A number, or lists and tuples of numbers, with so many digits behind the point; None stays None.
+
+    >>> rounded([0.123456, None, (np.float64(2.0), 1e-5)])
+    [0.123, None, [2.0, 0.0]]
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [rounded(one, digits) for one in value]
+    return round(value, digits) if isinstance(value, float) else value
+
+
 def clock(student_id):
-    """Time the aligned draft on this machine, in about a second -> dict of plain numbers.
+    """Time the aligned draft on this machine, in a second or two -> dict of plain numbers, to four digits.
 
     ``k``; ``step``, ``draft_step``, ``verify_pass`` (over k + 1 positions): seconds of one each, from a run
     of their own. Then a race from two other prompts: ``tokens`` written each way, seconds of ``plain`` and
     of ``speculative`` decoding for all of them, ``passes`` of the latter and its ``a``, accepted / judged.
+    Everything is repeated, and the shortest time counts: other programs can only make things slower.
 
     >>> sorted(clock("ada"))
     ['a', 'draft_step', 'k', 'passes', 'plain', 'speculative', 'step', 'tokens', 'verify_pass']
     """
     mine = numbers(student_id)
     models, starts = pair.load_pair(), pair.prompts(4, mine.seed)
-    costs = race.measure_costs(models.target, models.aligned, starts[:2], mine.k, n_tokens=32, repeats=2)
-    one = race.race(models.target, models.aligned, starts[2:], mine.k, costs, n_tokens=40, repeats=2)
-    return {"k": mine.k, "step": costs.step, "draft_step": costs.c * costs.step,
-            "verify_pass": costs.v * costs.step, "tokens": one.tokens, "plain": one.plain_seconds,
-            "speculative": one.speculative_seconds, "passes": one.passes, "a": one.a}
+    costs = race.measure_costs(models.target, models.aligned, starts[:2], mine.k, n_tokens=40, repeats=8)
+    one = race.race(models.target, models.aligned, starts[2:], mine.k, costs, n_tokens=48, repeats=8)
+    times = {"step": costs.step, "draft_step": costs.c * costs.step, "verify_pass": costs.v * costs.step,
+             "plain": one.plain_seconds, "speculative": one.speculative_seconds, "a": one.a}
+    return {"k": mine.k, "tokens": one.tokens, "passes": one.passes,
+            **{name: float(f"{value:.4g}") for name, value in times.items()}}
