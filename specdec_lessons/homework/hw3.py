@@ -1,16 +1,17 @@
 """Homework 3, exact rejection sampling: a student's own tables, log and proposals."""
 
 from dataclasses import dataclass
+from textwrap import fill
 
 import numpy as np
 
 from specdec_lessons.decoding import token_at
-from specdec_lessons.homework import personal
+from specdec_lessons.homework import checks, personal
 
 ASSIGNMENT = "hw3_rejection_sampling"
 V = 4  # tokens of the small vocabulary, 0 to 3
 K = 3  # drafts a round of the log
-LETTERS = "ABCDEFGH"
+LETTERS = "ABCDEF"
 
 FAULTS = {
     "from p": "A rejected draft is replaced by a draw, at u, from the target's row p.",
@@ -34,10 +35,6 @@ PROPOSALS = {
                   "rule is given the cut rows as p. The draft's rows stay as they are.",
     "favourite": "A draft that is the target's own favourite at its place (the largest p of the row) is "
                  "kept without a coin.",
-    "past": "The next round drafts one token more if all drafts of this round were kept, and one token "
-            "fewer (but at least one) if some draft was rejected.",
-    "no correction": "A rejected draft is thrown away and not replaced: the round ends in front of it, and "
-                     "the next round drafts for that place anew.",
 }
 
 # Recorded runs: the seed of a run's tables, drafts and numbers, and what the engine emitted, round by round.
@@ -67,14 +64,12 @@ _LOGS = (
 class Numbers:
     """One student's tables, log, faults, number of chances and proposals.
 
-    ``target`` and ``draft``: arrays of shape (V, V), row x is the law of the token behind token x. ``start``:
-    the token behind which the log begins. ``log``: a list of dicts, one a round. ``chances``: a number of
-    drafts. ``faults`` and ``proposals``: letter -> text.
+    ``target`` and ``draft``: arrays of shape (V, V), row x is the law of the token behind token x. ``log``: a
+    list of dicts, one a round. ``chances``: a number of drafts. ``faults`` and ``proposals``: letter -> text.
     """
 
     target: np.ndarray
     draft: np.ndarray
-    start: int
     log: list
     faults: dict
     chances: int
@@ -84,8 +79,9 @@ class Numbers:
         rounds = "\n".join(_line(number, one) for number, one in enumerate(self.log, start=1))
         return (f"target = mine.target, row x: what comes behind token x\n{self.target}\n"
                 f"draft = mine.draft\n{self.draft}\n"
-                f"mine.start = {self.start}, mine.chances = {self.chances}\n"
-                f"mine.log, {len(self.log)} rounds:\n{rounds}")
+                f"mine.chances = {self.chances}\n"
+                f"mine.log, {len(self.log)} rounds:\n{rounds}\n"
+                f"mine.faults:\n{lines(self.faults)}")
 
 
 def numbers(student_id):
@@ -96,19 +92,50 @@ def numbers(student_id):
     ((4, 4), ['behind', 'coins', 'drafts', 'emitted', 'u'], ['A', 'B', 'C', 'D', 'E'])
     """
     rng = personal.generator(ASSIGNMENT, student_id)
-    target, draft, start, log = recorded(*_LOGS[rng.integers(len(_LOGS))])
+    target, draft, log = recorded(*_LOGS[rng.integers(len(_LOGS))])
     m, t = int(rng.integers(2, 9)) * 5, float(rng.choice([0.5, 0.6, 0.7, 0.8]))
     return Numbers(
-        target=target, draft=draft, start=start, log=log, faults=_shuffled(FAULTS, rng),
+        target=target, draft=draft, log=log, faults=_shuffled(FAULTS, rng),
         chances=int(rng.integers(3, 7)),
         proposals={letter: text.format(m=m, t=t) for letter, text in _shuffled(PROPOSALS, rng).items()})
 
 
+def lines(texts):
+    """letter -> text as lines to print, short enough for a narrow page.
+
+    >>> print(lines({"A": "All drafts are kept."}))
+      A  All drafts are kept.
+    """
+    return "\n".join(fill(f"  {letter}  {text}", 85, subsequent_indent="     ")
+                     for letter, text in texts.items())
+
+
+def require_verdicts(verdicts, student_id, *words):
+    """The student's proposals with such words in them must have verdicts, each one of the three words.
+
+    >>> require_verdicts({}, "ada", "If all k drafts")
+    Traceback (most recent call last):
+    ...
+    AssertionError: verdicts: not attempted yet for C and D.
+    """
+    proposals = numbers(student_id).proposals
+    checks.true("verdicts is a dict", isinstance(verdicts, dict))
+    letters = [letter for letter, text in proposals.items() if any(one in text for one in words)]
+    missing = " and ".join(letter for letter in letters if verdicts.get(letter) is None)
+    strange = [key for key in verdicts if key not in proposals]
+    if missing:
+        raise AssertionError(f"verdicts: not attempted yet for {missing}."
+                             + (f" But it has the keys {strange}." if strange else ""))
+    for letter in letters:
+        checks.true(f"verdict {letter} is 'exact', 'another' or 'draft'",
+                    str(verdicts[letter]).strip().casefold() in ("exact", "another", "draft"),
+                    hint=f"It is {verdicts[letter]!r}.")
+
+
 def recorded(seed, emitted):
-    """A recorded run -> target, draft, start, log. ``emitted``: the rounds' tokens as text, as "012 3 20"."""
+    """A recorded run -> target, draft, log. ``emitted``: the rounds' tokens as text, as "012 3 20"."""
     rng = np.random.default_rng(seed)
-    target, draft, start = _table(rng), _table(rng), int(V * rng.random())
-    behind, log = start, []
+    target, draft, behind, log = _table(rng), _table(rng), int(V * rng.random()), []
     for tokens in emitted.split():
         drafts = []
         for place in rng.random(K):
@@ -117,7 +144,7 @@ def recorded(seed, emitted):
         log.append({"behind": behind, "drafts": drafts, "coins": coins, "u": u,
                     "emitted": [int(token) for token in tokens]})
         behind = log[-1]["emitted"][-1]
-    return target, draft, start, log
+    return target, draft, log
 
 
 def _table(rng):

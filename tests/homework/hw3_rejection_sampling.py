@@ -1,9 +1,10 @@
-"""Submissions of homework 3 whose points are known beforehand: the solved notebook with some cells replaced."""
+"""Submissions of homework 3 whose points are known beforehand: the solved notebook, some cells replaced."""
 
-AUTO = 77  # points by tests
-WRITTEN = 23  # points by hand
+AUTO = 78  # points by tests
+WRITTEN = 22  # points by hand
 
-PLAY_ROUND, LOG, CHANCES, WORST, SAME, MIRRORED, GAPS, ONE_NUMBER, VERDICTS = 14, 10, 9, 4, 6, 6, 4, 12, 12
+PLAY_ROUND, WRONG_ROUNDS, FAULT, CHANCES, WORST = 15, 5, 7, 10, 4
+SAME, MIRRORED, ONE_NUMBER, VERDICTS = 5, 5, 15, 12  # the verdicts in three pairs, 4 each
 
 _FROM_P = '''
 from specdec_lessons.decoding import token_at
@@ -110,14 +111,6 @@ def joint_law(p, P, q, Q, coins):
     return J.tolist()
 '''
 
-_GAPS_FROM_LISTS = '''
-row = mine.start
-J = np.array(joint_law(mine.target[row], mine.target, mine.draft[row], mine.draft, "same"))
-surplus = J - mine.target[row][:, None] * mine.target
-pair_gap = round(float(surplus[surplus > 0].sum()), 5)
-single_gap = round(float(np.clip(surplus.sum(axis=0), 0, None).sum()), 5)
-'''
-
 _ONE_NUMBER_BY_ARRAYS = '''
 def one_number(p, q, u):
     edges = np.cumsum(q)
@@ -128,9 +121,9 @@ def one_number(p, q, u):
     short = np.clip(p - q, 0, None)
     tokens = x.copy()
     if not accepted.all():
-        turned = (1 - coin[~accepted]) / (1 - ratio[~accepted])  # from the other end: uniform as well
+        again = (u - (edges - q)[x] - p[x])[~accepted] / (q - p)[x][~accepted]  # behind the kept part
         steps = np.cumsum(short) / short.sum()
-        tokens[~accepted] = np.minimum(np.searchsorted(steps, turned, side="right"), np.flatnonzero(short)[-1])
+        tokens[~accepted] = np.minimum(np.searchsorted(steps, again, side="right"), np.flatnonzero(short)[-1])
     return tokens, accepted
 '''
 
@@ -148,9 +141,33 @@ def one_number(p, q, u):
     return tokens, accepted
 '''
 
+_U_ITSELF = '''
+def one_number(p, q, u):
+    tokens, accepted = [], []
+    for v in u:
+        x = token_at(v, q)
+        accepted.append(bool((v - q[:x].sum()) / q[x] < p[x] / q[x]))
+        tokens.append(x if accepted[-1] else token_at(v, residual(p, q)))
+    return tokens, accepted
+'''
+
+_NO_FLOOR = '''
+def joint_law(p, P, q, Q, coins):
+    first, second = np.minimum(1, p / q)[:, None], np.minimum(1, P / Q)
+    both = {"fresh": first * second, "same": np.minimum(first, second), "mirrored": first + second - 1}[coins]
+    return pair_law(p, P, q, Q, both)
+'''
+
 _TWO_COINS_ARE_TWO_COINS = '''
 def joint_law(p, P, q, Q, coins):
     return p[:, None] * P
+'''
+
+_TWO_VERDICTS = '''
+verdicts = {}
+for letter, text in mine.proposals.items():
+    if "If all k drafts" in text:
+        verdicts[letter] = "Exact" if "nothing is added" in text else "Draft "
 '''
 
 _ONLY_THE_EXAMPLES = {
@@ -162,15 +179,19 @@ def play_round(drafts, p, q, coins, u):
 def chances_law(p, q, n):
     return p if n == 1 else np.array([0.744, 0.256])
 ''',
+    "worst-draft": '''
+worst_R = 0.5
+worst_distance = worst_R - worst_R**mine.chances
+''',
     "joint-law": '''
 def joint_law(p, P, q, Q, coins):
     if len(p) == 2:
         return {"fresh": [[0.36, 0.24], [0.24, 0.16]], "same": [[0.48, 0.12], [0.24, 0.16]],
-                "mirrored": [[0.32, 0.28], [0.24, 0.16]]}[coins]
+                "mirrored": [[0.32, 0.28], [0.24, 0.16]] if p[0] > 0.5 else [[0, 0.2], [0.16, 0.64]]}[coins]
 ''',
     "one-number": '''
 def one_number(p, q, u):
-    return [0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1]
+    return [0, 0, 1, 1, 2, 1, 2], [1, 1, 0, 0, 0, 1, 1]
 ''',
 }
 
@@ -180,7 +201,6 @@ def chances_law(p, q, n):
     return np.full(len(p), np.nan)
 ''',
     "worst-draft": "worst_R = worst_distance = np.nan",
-    "gaps": "pair_gap = single_gap = float('nan')",
     "one-number": '''
 def one_number(p, q, u):
     return np.full(len(u), np.nan), np.full(len(u), np.nan)
@@ -192,23 +212,22 @@ GOLDEN = {
     "a coin may equal the ratio": ({"play-round": _AT_MOST}, AUTO - PLAY_ROUND),
     "the bonus is forgotten": ({"play-round": _NO_BONUS}, AUTO - PLAY_ROUND),
     "the right rounds listed in place of the wrong ones, and no fault": (
-        {"log": _RIGHT_ROUNDS_LISTED}, AUTO - LOG),
-    "distances without the half, and every proposal taken for exact": (
+        {"log": _RIGHT_ROUNDS_LISTED}, AUTO - WRONG_ROUNDS - FAULT),
+    "a distance without the half, and every proposal taken for exact": (
         {"worst-draft": "worst_R = (1 / mine.chances) ** (1 / (mine.chances - 1))\n"
                         "worst_distance = 2 * (worst_R - worst_R ** mine.chances)",
-         "gaps": "row = mine.start\n"
-                 "J = joint_law(mine.target[row], mine.target, mine.draft[row], mine.draft, 'same')\n"
-                 "change = J - mine.target[row][:, None] * mine.target\n"
-                 "pair_gap, single_gap = abs(change).sum(), abs(change.sum(axis=0)).sum()",
-         "verdicts": "verdicts = dict.fromkeys('ABCDEFGH', 'exact')"},
-        AUTO - WORST - GAPS - VERDICTS),
+         "verdicts": "verdicts = dict.fromkeys('ABCDEF', 'exact')"},
+        AUTO - WORST - VERDICTS),
+    "only two of the verdicts": ({"verdicts": _TWO_VERDICTS}, AUTO - VERDICTS + 4),
     "coins of any kind taken for fresh ones": (
-        {"joint-law": _TWO_COINS_ARE_TWO_COINS}, AUTO - SAME - MIRRORED - GAPS),
+        {"joint-law": _TWO_COINS_ARE_TWO_COINS}, AUTO - SAME - MIRRORED),
+    "both mirrored drafts kept with a negative probability": ({"joint-law": _NO_FLOOR}, AUTO - MIRRORED),
     "the coin used again as it is": ({"one-number": _COIN_AS_IT_IS}, AUTO - ONE_NUMBER),
+    "the number used again as it is": ({"one-number": _U_ITSELF}, AUTO - ONE_NUMBER),
     "right by other ways": (
         {"play-round": _ROUND_BY_ARRAYS, "chances-law": _AGAIN_LAW, "worst-draft": _SEARCHED_WORST,
-         "joint-law": _PIECES_OF_R, "gaps": _GAPS_FROM_LISTS, "one-number": _ONE_NUMBER_BY_ARRAYS}, AUTO),
+         "joint-law": _PIECES_OF_R, "one-number": _ONE_NUMBER_BY_ARRAYS}, AUTO),
     "only the examples that are shown": (
-        _ONLY_THE_EXAMPLES, AUTO - PLAY_ROUND - CHANCES - SAME - MIRRORED - GAPS - ONE_NUMBER),
-    "nan for an answer": (_NOT_NUMBERS, AUTO - CHANCES - WORST - GAPS - ONE_NUMBER),
+        _ONLY_THE_EXAMPLES, AUTO - PLAY_ROUND - CHANCES - WORST - SAME - MIRRORED - ONE_NUMBER),
+    "nan for an answer": (_NOT_NUMBERS, AUTO - CHANCES - WORST - ONE_NUMBER),
 }
