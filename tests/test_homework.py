@@ -161,7 +161,7 @@ def test_all_sources_are_tested():
 def test_the_readme_names_the_assignments_and_their_points():
     readme = (HOMEWORK.parents[1] / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(hw\d_\w+)` .* \| (\d+) / (\d+) \|$", readme, re.MULTILINE)
-    assert rows == [(name, str(golden(name).AUTO), str(golden(name).WRITTEN)) for name in NAMES]
+    assert rows == [(name, f"{golden(name).AUTO:g}", f"{golden(name).WRITTEN:g}") for name in NAMES]
 
 
 def test_cells_are_named_once():
