@@ -496,11 +496,11 @@ class View:
 
     def update(self, state):
         try:
-            self.show(self.compute(state))
+            data = self.compute(state)
+            self.error.value = note_html(self.note)  # a line that no longer holds goes before the new words come
+            self.show(data)
         except Exception as problem:  # whatever it is, a learner gets one line and goes on
             self.error.value = error_html(problem)
-        else:
-            self.error.value = note_html(self.note)
 
     @classmethod
     def words(cls, name, compute, height):
