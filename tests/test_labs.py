@@ -329,6 +329,20 @@ def test_several_controls_one_drawing(speed):
     assert [(state["a"], state["k"], state["c"]) for state in drawn] == [(0.5, 2, 0.2)]
 
 
+def test_words_are_sent_before_pictures_and_no_step_back_to_its_slider(speed, monkeypatch):
+    sent = []
+    for part in kit._all_parts([speed.widget]):
+        monkeypatch.setattr(part, "send_state", lambda key=None, part=part: sent.append((part, key)))
+    message = {"method": "update", "state": {"value": 0.55}, "buffer_paths": []}
+    echoes = []
+    monkeypatch.setattr(speed.a.source, "_send", lambda data, buffers=None: echoes.append(data))
+    speed.a.source._handle_msg({"content": {"data": message}, "buffers": []})
+    kinds = ["picture" if part in speed.views["speedup_by_length"].widget.children[0].children[1].marks
+             else type(part).__name__ for part, _ in sent]
+    assert kinds.index("HTML") < kinds.index("picture")
+    assert echoes == []
+
+
 def test_a_broken_view_is_one_line_and_heals(speed, capsys):
     view = speed.views["speedup_by_length"]
     good = view.compute

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import ipywidgets as widgets
 import numpy as np
 from IPython import get_ipython
+from traitlets import CFloat, CInt
 
 with warnings.catch_warnings():  # bqscales 0.3.7 sets trait metadata the old way, at import
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -136,6 +137,22 @@ class Control:
         self._callback()
 
 
+class _FloatSlider(widgets.FloatSlider):
+    """A slider whose steps the kernel does not send back to the page that they came from.
+
+    That message would precede each answer. All it serves is a notebook open in two windows, in two pages: in
+    the other one, the typed number and the views follow a step at once, and only the slider stays behind.
+    """
+
+    value = CFloat(0.0).tag(sync=True, echo_update=False)
+
+
+class _IntSlider(widgets.IntSlider):
+    """The same for whole numbers."""
+
+    value = CInt(0).tag(sync=True, echo_update=False)
+
+
 class Number(Control):
     """A slider and, beside it, the same number to be typed.
 
@@ -149,7 +166,7 @@ class Number(Control):
         self._places = 0 if whole else max(0, -int(np.floor(np.log10(step) + 1e-9)))
         self._whole = whole
         hint = f"{hint} From {low:g} to {high:g}.".strip()
-        slider = (widgets.IntSlider if whole else widgets.FloatSlider)(
+        slider = (_IntSlider if whole else _FloatSlider)(
             value=value,
             min=low,
             max=high,
@@ -479,11 +496,11 @@ class View:
 
     def update(self, state):
         try:
-            self.show(self.compute(state))
+            data = self.compute(state)
+            self.error.value = note_html(self.note)  # a line that no longer holds goes before the new words come
+            self.show(data)
         except Exception as problem:  # whatever it is, a learner gets one line and goes on
             self.error.value = error_html(problem)
-        else:
-            self.error.value = note_html(self.note)
 
     @classmethod
     def words(cls, name, compute, height):
@@ -592,10 +609,13 @@ class Lab:
         self.update()
 
     def update(self):
-        """Bring every view to the present state: pictures first, which take a frame or two more."""
+        """Bring every view to the present state: words first.
+
+        A picture asks the page for a frame, and words that arrive later may have to wait until that is drawn.
+        """
         state = self.state
         self._gather_notes()
-        for view in sorted(self.views.values(), key=lambda view: view.region is not None):
+        for view in sorted(self.views.values(), key=lambda view: view.region is None):
             view.update(state)
 
     def _gather_notes(self):

@@ -3,10 +3,19 @@
     python -m tests.benchmarks.widget_latency
 
 steps a slider of each lab 60 times by key, waits each time for the changed readout and the changed picture,
-and prints the median and the 95th percentile of both in milliseconds; the same for ``interact`` with
-matplotlib drawing the curves of the speedup lab, and for the end of a burst of 200 keys. The machine's load
-is printed beside them: on a busy one the figures say more about the load. Last, 2,000 slider events are sent
-to a kernel with each lab, and the memory that it holds more than before is printed (Linux only).
+and prints the median and the 95th percentile in milliseconds; the same for one bare slider that sets one
+HTML widget (what no lab can be faster than), for ``interact`` with matplotlib drawing the curves of the
+speedup lab, and for the end of a burst of 200 keys. The machine's load is printed beside them: on a busy one
+the figures say more about the load. Last, 2,000 slider events are sent to a kernel with each lab, and the
+memory that it holds more than before is printed (Linux only).
+
+Two moments of each change are measured. *Changed* is when the page's document has it: a MutationObserver
+notes the time at the end of the task that changed it, to a fraction of a millisecond. Looking from
+``requestAnimationFrame`` would not do: that looks every 16.7 ms, before bqplot, which moves its marks in such
+a callback itself, and so sees a curve a frame after it was painted. *Painted* is the end of the first frame
+that shows it: a message posted in a frame's callback is delivered once the frame's style, layout and paint
+are done. The picture of the speedup lab has changed when a curve has (its points, which move too, do not
+count), that of the roofline lab when the point of the pass has moved, along curves that stay.
 """
 
 import json
@@ -30,42 +39,62 @@ from ipywidgets import interact
 from specdec_lessons import formulas
 def draw(a=0.8, k=4, c=0.1):
     grid, lengths = np.linspace(0, 1, 101), np.arange(17)
+    speedups, best = formulas.speedup(a, lengths, c), formulas.best_draft_length(a, c, k_max=16)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6))
     left.plot(grid, formulas.expected_tokens(grid, k)); left.plot(a, formulas.expected_tokens(a, k), "o")
-    right.plot(lengths, formulas.speedup(a, lengths, c), "o-"); right.plot(k, formulas.speedup(a, k, c), "o")
+    left.plot(grid[:-1], 1 / (1 - grid[:-1]), "--"); left.set_ylim(0, 1.1 * (k + 1))
+    right.plot(lengths, speedups, "o-"); right.plot(k, speedups[k], "o")
+    right.plot(best, speedups[best], "D"); right.plot((0, 16), (1, 1), "--")
     plt.show()
     print(round(formulas.expected_tokens(a, k), 3))
 interact(draw, a=(0.0, 1.0, 0.01), k=(0, 16), c=(0.0, 1.0, 0.01));"""
+BARE = """\
+import ipywidgets
+bare, said = ipywidgets.FloatSlider(value=0.5, min=0, max=1, step=0.01), ipywidgets.HTML()
+def say(change=None):
+    said.value = f'<b class="bare" style="margin-left: {bare.value:.2f}px">{bare.value:.2f}</b>'
+bare.observe(say, "value")
+say()
+ipywidgets.VBox([bare, said])"""
 CASES = (  # name, cell, which slider, readout, picture
-    ("speedup lab", "SpeedupLab()", 0, "[data-quantity=expected_tokens]", ".bqplot path, .bqplot g"),
-    ("roofline lab", "RooflineLab()", 0, "[data-quantity=intensity]", ".bqplot path, .bqplot g"),
+    ("one bare slider", BARE, 0, ".bare", ".bare"),
+    ("speedup lab", "SpeedupLab()", 0, "[data-quantity=expected_tokens]", ".bqplot path.line"),
+    ("roofline lab", "RooflineLab()", 0, "[data-quantity=intensity]", ".bqplot .object_grp"),
     ("bars lab", "BarsLab()", 1, "[data-quantity=acceptance_probability]", ".sdl-part"),
     ("interact + matplotlib", INTERACT, 0, ".jp-OutputArea-output pre", ".jp-OutputArea-output img"),
 )
 
-# Presses an arrow key on the focused slider `steps` times; resolves to [readout ms, picture ms] of each step.
+# Presses an arrow key on the focused slider `steps` times; resolves to, for each step, the ms until readout
+# and picture have changed, then until both are painted.
 STEP_JS = """async ([cell, readout, picture, steps]) => {
     const press = right => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {
         key: right ? 'ArrowRight' : 'ArrowLeft', keyCode: right ? 39 : 37, bubbles: true, cancelable: true}));
+    const parts = ['d', 'transform', 'style', 'src'];
     const words = () => cell.querySelector(readout)?.textContent;
-    const looks = () => [...cell.querySelectorAll(picture)].map(node =>
-        ['d', 'transform', 'style', 'src'].map(name => node.getAttribute(name)).join()).join();
-    const times = [];
+    const looks = () => [...cell.querySelectorAll(picture)].map(
+        node => parts.map(name => node.getAttribute(name)).join()).join();
+    const framed = new MessageChannel(), times = [];
     for (let i = 0; i < steps; i++) {
-        const before = [words(), looks()], found = [null, null], start = performance.now();
+        const before = [words(), looks()], changed = [null, null], painted = [null, null];
+        const start = performance.now();
+        const watch = new MutationObserver(() => {
+            const now = [words(), looks()], time = performance.now() - start;
+            for (const j of [0, 1])
+                if (changed[j] === null && now[j] && now[j] !== before[j]) changed[j] = time;
+        });
+        watch.observe(cell, {subtree: true, childList: true, characterData: true, attributeFilter: parts});
         press(i % 20 < 10);
         await new Promise(done => {
-            const look = () => {
-                const now = [words(), looks()];
+            framed.port1.onmessage = () => {
                 for (const j of [0, 1])
-                    if (found[j] === null && now[j] && now[j] !== before[j])
-                        found[j] = performance.now() - start;
-                if (found[0] !== null && found[1] !== null || performance.now() - start > 3000) done();
-                else requestAnimationFrame(look);
+                    if (painted[j] === null && changed[j] !== null) painted[j] = performance.now() - start;
+                if (!painted.includes(null) || performance.now() - start > 3000) done();
+                else requestAnimationFrame(() => framed.port2.postMessage(0));
             };
-            requestAnimationFrame(look);
+            requestAnimationFrame(() => framed.port2.postMessage(0));
         });
-        times.push(found);
+        watch.disconnect();
+        times.push([...changed, ...painted]);
         await new Promise(done => setTimeout(done, 80));
     }
     return times;
@@ -106,8 +135,8 @@ def line(name, times):
     """Median and 95th percentile of some milliseconds, as a line of text."""
     seen = [time for time in times if time is not None]
     if len(seen) < 2:
-        return f"  {name:8} did not change"
-    return f"  {name:8} median {median(seen):5.1f}   95th {quantiles(seen, n=20)[-1]:5.1f}   of {len(seen)}"
+        return f"  {name:15} did not happen"
+    return f"  {name:15} median {median(seen):5.1f}   95th {quantiles(seen, n=20)[-1]:5.1f}   of {len(seen)}"
 
 
 PREPARE = """\
@@ -171,16 +200,21 @@ def main():
                 cell.scroll_into_view_if_needed()
                 cell.locator("[role=slider]").nth(slider).focus()
                 times = page.evaluate(STEP_JS, [cell.element_handle(), readout, picture, STEPS])
-                both = [max(pair) for pair in times if None not in pair]
-                medians[name] = median(both) if both else float("nan")
                 print(f"{name} (load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores), ms from key press")
-                print(line("readout", [pair[0] for pair in times]))
-                print(line("picture", [pair[1] for pair in times]))
+                columns = list(zip(*times))
+                for what, column in zip(("readout changed", "picture changed", "readout painted",
+                                         "picture painted"), columns):
+                    print(line(what, column))
+                for what, pairs in (("changed", zip(*columns[:2])), ("painted", zip(*columns[2:]))):
+                    both = [max(pair) for pair in pairs if None not in pair]
+                    medians[name, what] = median(both) if both else float("nan")
+                    print(line(f"both {what}", both))
                 if name == "speedup lab":
                     late = page.evaluate(BURST_JS, [cell.element_handle(), readout, BURST])
-                    print(f"  burst    last change {late:.0f} ms after the last of {BURST} keys")
-    ratio = medians["interact + matplotlib"] / medians["speedup lab"]
-    print(f"interact takes {ratio:.1f} times as long as the speedup lab (readout and picture, medians)")
+                    print(f"  {'burst':15} last change {late:.0f} ms after the last of {BURST} keys")
+    for what in ("changed", "painted"):
+        ratio = medians["interact + matplotlib", what] / medians["speedup lab", what]
+        print(f"interact takes {ratio:.1f} times as long as the speedup lab (readout and picture {what}, medians)")
     for lab, slider, low, high in (
         ("SpeedupLab()", "lab.a", 0.0, 1.0),
         ("RooflineLab()", "lab.positions", 1, 512),
