@@ -1,4 +1,4 @@
-"""An extension of Jupyter's server, switched on where the course is installed: kernel messages leave at once.
+"""An extension of Jupyter's server: kernel messages leave at once.
 
 Jupyter's server leaves Nagle's algorithm on for the websocket that carries a kernel's messages to the page:
 while one small packet waits for its acknowledgement, the next ones are held back, and Linux may take 40 ms to
@@ -6,8 +6,9 @@ acknowledge. One step of a slider is answered by several small messages, the fir
 one step of two, all the others came 40 ms after that one (as measured in JupyterLab 4.6); with
 ``TCP_NODELAY``, none did.
 
-The labs work without it, only later. ``jupyter server extension disable specdec_lessons.prompt_server``
-switches it off; a server that cannot import it says so in its log, and starts.
+It is switched on where the course is installed, by ``data/prompt_server.json``. The labs work without it, only later.
+``jupyter server extension disable specdec_lessons.prompt_server`` switches it off; a server that cannot import it
+says so in its log, and starts.
 """
 
 

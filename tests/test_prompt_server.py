@@ -1,12 +1,18 @@
-"""The extension of Jupyter's server: it stands where the server looks, and sets TCP_NODELAY on a connection."""
+"""The extension of Jupyter's server: the installed course switches it on, and it sets TCP_NODELAY."""
 
-import json
-from pathlib import Path
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
-from jupyter_core.paths import jupyter_config_path
-
 from specdec_lessons import prompt_server
+
+START = """\
+import logging
+from jupyterlab.labapp import LabApp
+app = LabApp.initialize_server(argv=["--no-browser", "--ServerApp.port=0", "--allow-root"])
+print(app.web_app.settings["kernel_websocket_connection_class"].__name__)
+"""
 
 
 class Usual:
@@ -21,13 +27,11 @@ class Usual:
         return "connecting"
 
 
-def test_the_server_finds_it_where_the_course_is_installed():
-    places = [Path(folder, "jupyter_server_config.d/specdec_lessons.json") for folder in jupyter_config_path()]
-    found = [json.loads(place.read_text(encoding="utf-8")) for place in places if place.exists()]
-    assert found
-    for config in found:
-        (name,) = config["ServerApp"]["jpserver_extensions"]
-        assert prompt_server._jupyter_server_extension_points() == [{"module": name}]
+def test_a_server_of_this_environment_loads_it(tmp_path):
+    own = {name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    done = subprocess.run(
+        [sys.executable, "-c", START], cwd=tmp_path, env=os.environ | own, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["PromptConnection"], done.stderr[-2000:]
 
 
 def test_a_connection_is_made_as_usual_after_the_delay_is_off():
