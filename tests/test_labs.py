@@ -337,9 +337,10 @@ def test_words_are_sent_before_pictures_and_no_step_back_to_its_slider(speed, mo
     echoes = []
     monkeypatch.setattr(speed.a.source, "_send", lambda data, buffers=None: echoes.append(data))
     speed.a.source._handle_msg({"content": {"data": message}, "buffers": []})
-    kinds = ["picture" if part in speed.views["speedup_by_length"].widget.children[0].children[1].marks
-             else type(part).__name__ for part, _ in sent]
-    assert kinds.index("HTML") < kinds.index("picture")
+    parts = [part for part, _ in sent]
+    words = speed.views["numbers"].widget.children[0].children[1]
+    picture = speed.views["speedup_by_length"].widget.children[0].children[1]
+    assert parts.index(words) < parts.index(picture)
     assert echoes == []
 
 

@@ -50,14 +50,26 @@ body[data-jp-theme-light="false"] .sdl {{
 .sdl .sdl-key {{ white-space: nowrap; color: var(--sdl-muted); margin-left: 10px; }}
 .sdl .sdl-swatch {{ font-weight: 700; }}
 .sdl .widget-toggle-buttons {{ display: flex; flex-flow: row nowrap; align-items: center; gap: 6px; }}
-.sdl .bqplot {{ --bq-background: transparent; --bq-plotarea-background-fill: transparent;
-  --bq-grid-color: var(--sdl-rule);
-  --bq-axislabel-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axislabel-fill: var(--sdl-muted);
-  --bq-axis-tick-text-fill: var(--sdl-ink);
-  --bq-font: 12px var(--jp-ui-font-family, sans-serif); --bq-axis-tick-text-font: var(--bq-font);
-  min-width: 0; margin: 0; }}
-.sdl .bqplot > svg .axis line.grid-line, .sdl .bqplot > svg .axis .tick line {{ stroke: var(--sdl-rule); }}
-.sdl .bqplot > svg .bargroup rect {{ stroke: none; }}
+.sdl .sdl-plot {{ position: relative; height: 100%; font-size: 12px; line-height: 1.2; }}
+.sdl .widget-html-content:has(> .sdl-plot) {{ height: 100%; }}
+.sdl .sdl-area {{ position: absolute; inset: 10px 16px 42px 54px; border: 1px solid var(--sdl-guide);
+  border-width: 0 0 1px 1px; }}
+.sdl .sdl-area > svg {{ position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden; }}
+.sdl .sdl-area > svg > path {{ fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }}
+.sdl .sdl-area > svg > path.sdl-gridlines {{ stroke: var(--sdl-rule); }}
+.sdl .sdl-area > svg > path.sdl-dashed {{ stroke-dasharray: 7 5; }}
+.sdl .sdl-area > svg > path.sdl-dotted {{ stroke-dasharray: 2 4; }}
+.sdl .sdl-area > svg > path.sdl-dots {{ stroke-width: 6; stroke-linecap: round; }}
+.sdl .sdl-point {{ position: absolute; transform: translate(-50%, 50%); border-radius: 50%;
+  box-shadow: 0 0 0 1px var(--sdl-panel); }}
+.sdl .sdl-point.sdl-square {{ border-radius: 0; }}
+.sdl .sdl-point.sdl-diamond {{ border-radius: 0; transform: translate(-50%, 50%) rotate(45deg); }}
+.sdl .sdl-xtick {{ position: absolute; top: 100%; padding-top: 5px; transform: translateX(-50%); }}
+.sdl .sdl-ytick {{ position: absolute; right: 100%; padding-right: 7px; transform: translateY(50%); }}
+.sdl .sdl-xlabel {{ position: absolute; left: 54px; right: 16px; bottom: 4px; text-align: center;
+  color: var(--sdl-muted); }}
+.sdl .sdl-ylabel {{ position: absolute; left: 0; top: 10px; bottom: 42px; writing-mode: vertical-rl;
+  transform: rotate(180deg); text-align: center; color: var(--sdl-muted); white-space: nowrap; }}
 .sdl .sdl-sr {{ position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path:
   inset(50%);
   white-space: nowrap; }}

@@ -2,13 +2,13 @@
 
 A lab is three things. Its *state* is a dict of the controls' values. Its *views* are pure functions of
 the state, which can be tested without a browser. Its *shell* is the widget that binds the two: ``Lab``
-here. No JavaScript of our own: ipywidgets make the controls, bqplot draws the live curves.
+here. No JavaScript of our own: ipywidgets make the controls and hold the live
+curves, which pure functions write as HTML.
 """
 
 import base64
 import html
 import itertools
-import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,10 +16,6 @@ import ipywidgets as widgets
 import numpy as np
 from IPython import get_ipython
 from traitlets import CFloat, CInt
-
-with warnings.catch_warnings():  # bqscales 0.3.7 sets trait metadata the old way, at import
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import bqplot
 
 from specdec_lessons.figures.style import describe, new_figure, png, styled
 from specdec_lessons.labs.css import COLOURS, STYLE
@@ -324,66 +320,84 @@ class Curves:
 
 
 class Panel:
-    """The live form of a ``Plot``: fixed height, bqplot marks moved in place."""
+    """The live form of a ``Plot``: fixed height, one HTML widget, one message for each state that differs."""
 
     def __init__(self, plot, height="225px"):
-        self.x, self.y = (
-            (bqplot.LogScale if name in plot.log else bqplot.LinearScale)(min=float(low), max=float(high))
-            for name, (low, high) in (("x", plot.x_range), ("y", plot.y_range))
-        )
-        axes = [
-            bqplot.Axis(scale=self.x, label=plot.x_label, grid_lines="none", label_offset="32px"),
-            bqplot.Axis(scale=self.y, label=plot.y_label, side="left", label_offset="40px"),
-        ]
-        self.y_axis = axes[1]
-        if plot.y_ticks is None:
-            self.y_axis.tick_values = ticks_to(plot.y_range[1])
-        for axis, ticks in zip(axes, (plot.x_ticks, plot.y_ticks)):
-            if ticks is not None:
-                axis.tick_values = np.asarray(ticks, dtype=float)
-            axis.tick_format = "~g"
-        self.marks = {mark.name: self._make(mark) for mark in plot.marks}
-        self.figure = bqplot.Figure(
-            axes=axes,
-            marks=list(self.marks.values()),
-            animation_duration=0,
-            display_toolbar=False,
-            min_aspect_ratio=0.1,
-            max_aspect_ratio=20,
-            fig_margin={"top": 10, "bottom": 42, "left": 54, "right": 16},
-            padding_y=0,
-            layout=widgets.Layout(width="100%", height=height, min_width="0"),
-        )
+        self.plot, self.box = plot, html_box(height=height)
+        self.box.layout.height = height
         self.widget = widgets.VBox(
-            [html_box(caption_html(plot)), self.figure], layout=widgets.Layout(min_width="0")
+            [html_box(caption_html(plot)), self.box], layout=widgets.Layout(min_width="0")
         )
-
-    def _make(self, mark):
-        common = {
-            "x": np.zeros(2),
-            "y": np.zeros(2),
-            "scales": {"x": self.x, "y": self.y},
-            "colors": [f"var(--sdl-{mark.colour})"],
-        }
-        if mark.kind == "points":
-            return bqplot.Scatter(
-                **common, marker=mark.marker, default_size=mark.size, stroke="var(--sdl-panel)"
-            )
-        dots = {"marker": "circle", "marker_size": 24} if mark.dots else {}
-        return bqplot.Lines(**common, line_style=mark.style, stroke_width=mark.width, **dots)
 
     def show(self, curves):
-        """Move the marks: one message for each that has changed."""
-        if curves.top is not None and curves.top != self.y.max:
-            self.y.max = float(curves.top)
-            self.y_axis.tick_values = ticks_to(curves.top)
-        for name, (x, y) in curves.xy.items():
-            mark, x, y = self.marks[name], _floats(x), _floats(y)
-            with mark.hold_sync():
-                if not np.array_equal(mark.x, x):
-                    mark.x = x
-                if not np.array_equal(mark.y, y):
-                    mark.y = y
+        self.box.value = plot_html(self.plot, curves)
+
+
+def plot_html(plot, curves):
+    """One state of a plot as HTML: lines in an SVG that stretches with the page, the rest in percent of it.
+
+    >>> plot = Plot("T", "x", "y", (0, 4), (0, 2), (Mark("now", "now", "●", "now", "points"),))
+    >>> page = plot_html(plot, Curves({"now": (1, 1)}))
+    >>> "left:25.00%;bottom:50.00%" in page, page.count("sdl-xtick")
+    (True, 2)
+    """
+    top = plot.y_range[1] if curves.top is None else curves.top
+    across = _scale(*plot.x_range, "x" in plot.log)
+    up = _scale(plot.y_range[0], top, "y" in plot.log)
+    x_ticks = plot.x_range if plot.x_ticks is None else plot.x_ticks
+    y_ticks = ticks_to(top) if plot.y_ticks is None else plot.y_ticks
+    ticks = "".join(
+        f'<span class="sdl-{name}tick" style="{side}:{share:.2f}%">{tick:g}</span>'
+        for name, side, scale, values in (("x", "left", across, x_ticks), ("y", "bottom", up, y_ticks))
+        for tick, share in zip(values, (100 * scale(values)).tolist())
+    )
+    grid = "".join(f"M0 {1000 - 1000 * share:.1f}h1000" for share in up(y_ticks).tolist())
+    lines, points = f'<path class="sdl-gridlines" d="{grid}"/>', ""
+    for mark in plot.marks:
+        x, y = across(curves.xy[mark.name][0]), up(curves.xy[mark.name][1])
+        shown = np.isfinite(x) & np.isfinite(y)
+        x, y = x[shown], y[shown]
+        if mark.kind == "points":
+            points += _points_html(mark, 100 * x, 100 * y)
+        else:
+            lines += _line_html(mark, 1000 * x, 1000 - 1000 * np.clip(y, -20, 20))
+    return (
+        f'<div class="sdl-plot" role="img" '
+        f'aria-label="{html.escape(f"{plot.title}: {plot.y_label} against {plot.x_label}")}">'
+        f'<div class="sdl-area"><svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{lines}</svg>'
+        f'{points}{ticks}</div><span class="sdl-xlabel">{html.escape(plot.x_label)}</span>'
+        f'<span class="sdl-ylabel">{html.escape(plot.y_label)}</span></div>'
+    )
+
+
+def _scale(low, high, logarithmic):
+    """A function from values to shares of the axis: 0 at ``low``, 1 at ``high``."""
+    if logarithmic:
+        return lambda values: np.log(_floats(values) / low) / np.log(high / low)
+    return lambda values: (_floats(values) - low) / (high - low)
+
+
+def _line_html(mark, x, y):
+    corners = [f"{left:.1f} {down:.1f}" for left, down in zip(x.tolist(), y.tolist())]
+    look = f"sdl-line sdl-{mark.style}"
+    drawn = (
+        f'<path class="{look}" d="M{"L".join(corners)}" stroke="var(--sdl-{mark.colour})" '
+        f'stroke-width="{mark.width}"/>'
+    )
+    if mark.dots:  # a stroke of no length with round ends is a dot that keeps its shape
+        dots = "".join(f"M{corner}h0" for corner in corners)
+        drawn += f'<path class="sdl-dots" d="{dots}" stroke="var(--sdl-{mark.colour})"/>'
+    return drawn
+
+
+def _points_html(mark, x, y):
+    side = mark.size**0.5 * 1.1
+    return "".join(
+        f'<i class="sdl-point sdl-{mark.marker}" style="left:{left:.2f}%;bottom:{height:.2f}%;'
+        f'width:{side:.1f}px;height:{side:.1f}px;background:var(--sdl-{mark.colour})"></i>'
+        for left, height in zip(x.tolist(), y.tolist())
+        if -0.01 <= left <= 100.01 and -0.01 <= height <= 100.01
+    )
 
 
 def draw_static(ax, plot, curves):

@@ -11,8 +11,8 @@ memory that it holds more than before is printed (Linux only).
 
 Two moments of each change are measured. *Changed* is when the page's document has it: a MutationObserver
 notes the time at the end of the task that changed it, to a fraction of a millisecond. Looking from
-``requestAnimationFrame`` would not do: that looks every 16.7 ms, before bqplot, which moves its marks in such
-a callback itself, and so sees a curve a frame after it was painted. *Painted* is the end of the first frame
+``requestAnimationFrame`` would not do: that looks every 16.7 ms, and sees what another such callback draws
+(bqplot, for one) a frame after it was painted. *Painted* is the end of the first frame
 that shows it: a message posted in a frame's callback is delivered once the frame's style, layout and paint
 are done. The picture of the speedup lab has changed when a curve has (its points, which move too, do not
 count), that of the roofline lab when the point of the pass has moved, along curves that stay.
@@ -58,8 +58,8 @@ say()
 ipywidgets.VBox([bare, said])"""
 CASES = (  # name, cell, which slider, readout, picture
     ("one bare slider", BARE, 0, ".bare", ".bare"),
-    ("speedup lab", "SpeedupLab()", 0, "[data-quantity=expected_tokens]", ".bqplot path.line"),
-    ("roofline lab", "RooflineLab()", 0, "[data-quantity=intensity]", ".bqplot .object_grp"),
+    ("speedup lab", "SpeedupLab()", 0, "[data-quantity=expected_tokens]", ".sdl-plot path.sdl-line"),
+    ("roofline lab", "RooflineLab()", 0, "[data-quantity=intensity]", ".sdl-plot .sdl-point"),
     ("bars lab", "BarsLab()", 1, "[data-quantity=acceptance_probability]", ".sdl-part"),
     ("interact + matplotlib", INTERACT, 0, ".jp-OutputArea-output pre", ".jp-OutputArea-output img"),
 )

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import _end_kernels
 from tests.browser.labs import open_labs
 
-CURVES_JS = "node => [...node.querySelectorAll('.bqplot path')].map(path => path.getAttribute('d')).join()"
+CURVES_JS = "node => [...node.querySelectorAll('.sdl-plot path')].map(path => path.getAttribute('d')).join()"
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from tests.browser import jupyterlab
 
 LAB = (".jp-OutputArea-output:has([data-quantity='expected_tokens'])"
-       ":has([data-quantity='speedup']):has(.bqplot):has(.widget-slider)")
-CURVES_JS = "node => [...node.querySelectorAll('.bqplot path')].map(path => path.getAttribute('d') ?? '')"
+       ":has([data-quantity='speedup']):has(.sdl-plot):has(.widget-slider)")
+CURVES_JS = "node => [...node.querySelectorAll('.sdl-plot path')].map(path => path.getAttribute('d') ?? '')"
 
 
 def quantity(lab, name):
