@@ -14,7 +14,6 @@ NEEDED = {
     "scipy": "1.15",
     "matplotlib": "3.9",
     "ipywidgets": "8.1",
-    "bqplot": "0.13",
     "k3d": "3.2",
     "threadpoolctl": "3.5",
     "jupyterlab": "4.4",
