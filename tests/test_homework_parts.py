@@ -202,7 +202,7 @@ def student():
 
 def outcome(source, student, who="ada"):
     return [output.get("evalue") or output["data"]["text/plain"]
-            for output in grading.run_tests(source, student, who)]
+            for output in grading.run_tests(source, student, [who])]
 
 
 def test_a_test_runs_on_what_the_student_wrote(student):

@@ -12,13 +12,14 @@ c.CourseDirectory.course_id = "specdec"
 c.RunApart.seconds = 10.0
 
 # zip_collect takes STUDENT_anything_hw2_speedup.ipynb, and the folders STUDENT_anything/hw2_speedup.ipynb, as
-# learning platforms hand them out; what a browser adds to a name, as in "hw2_speedup (1).ipynb", is dropped.
+# learning platforms hand them out; what is added at the end, as in "hw2_speedup (1).ipynb", is dropped.
 c.FileNameCollectorPlugin.named_regexp = (
     r".*[\\/]extracted[\\/](?:.*[\\/])?(?P<student_id>(?!hw[1-4]_)[^\\/_]+)_(?:.*[\\/_])?"
-    r"(?P<file_id>hw[1-4]_[a-z_]+)")
+    r"(?P<file_id>hw1_cost_of_decode|hw2_speedup|hw3_rejection_sampling|hw4_capstone)")
 
-# Where the name of a submission's folder is not the id that the student typed, say so: folder -> typed id.
-# c.RunApart.ids = {"mueller": "s1234567"}
+# Where a student rightly typed another id than the name of the submission's folder, say so, for all assignments or for
+# one. (This file is in the repository: keep real ids in a copy that is not published.)
+# c.RunApart.ids = {"mueller": "s1234567", "hw2_speedup/kim": "kmi"}
 
 # The gradebook is a file, gradebook.db. On a network disk, or graded from several machines, it wants a server:
 # pip install "psycopg[binary]", and (nbgrader makes the tables itself)

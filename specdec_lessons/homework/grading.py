@@ -17,8 +17,10 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import bleach
 import nbformat
 import numpy as np
+from nbconvert.filters import markdown2html
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader import preprocessors
@@ -31,6 +33,11 @@ from specdec_lessons.homework.student import CELL_SECONDS, Stopped, Student, err
 
 STUB = "pass  # your code here"
 SCHEMA = 3  # of nbgrader's metadata
+_TAGS = {*bleach.ALLOWED_TAGS, *"""p br hr h1 h2 h3 h4 h5 h6 div span pre img figure figcaption details summary table
+    thead tbody tr th td caption sub sup del s kbd small u dl dt dd""".split()}
+_ATTRIBUTES = {"*": ["class", "id", "title"], "a": ["href"], "th": ["align"], "td": ["align"],
+               "img": lambda tag, name, value: name in ("alt", "width", "height") or (
+                   name == "src" and value.startswith("data:image/png;base64,"))}
 
 
 def configure(c, folder):
@@ -53,6 +60,20 @@ def configure(c, folder):
         preprocessors.GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
     c.RestoreCells.root = str(folder)
     c.RunApart.root = str(folder)
+    c.HTMLExporter.sanitize_html = True  # feedback and formgrader are read with a teacher's rights: no scripts there
+    c.HTMLExporter.filters = {"clean_html": clean_html, "markdown2html": lambda text: clean_html(markdown2html(text))}
+    # nbgrader's own way of making a submission causes this note of sqlalchemy, some of the time
+    warnings.filterwarnings("ignore", message="Object of type .* not in session")
+
+
+def clean_html(page):
+    """What a student wrote or showed as HTML, without what could run or reach out.
+
+    >>> clean_html("<p>one <b>two</b><script>alert(1)</script></p>")
+    '<p>one <b>two</b>&lt;script&gt;alert(1)&lt;/script&gt;</p>'
+    """
+    page = page.decode() if isinstance(page, bytes) else str(page)
+    return bleach.clean(page, tags=_TAGS, attributes=_ATTRIBUTES, protocols=["http", "https", "mailto", "data"])
 
 
 class HideTests(preprocessors.ClearHiddenTests):
@@ -145,25 +166,35 @@ class RunApart(preprocessors.NbGraderPreprocessor):
 
     seconds = Float(CELL_SECONDS, help="The most seconds that one cell may take.").tag(config=True)
     root = Unicode("", help="The course's folder, closed to the student's code.").tag(config=True)
-    ids = Dict(help="Submission folder -> id that the student typed, where the two rightly differ.").tag(config=True)
+    ids = Dict(help="Name of a submission's folder -> another id that the student may rightly have typed; a name "
+                    "as assignment/folder holds for that assignment alone.").tag(config=True)
 
     def preprocess(self, nb, resources):
         folder = resources.get("metadata", {}).get("path") or None
-        handed_in_by = str(resources["nbgrader"]["student"])
-        student_id = self.ids.get(handed_in_by, handed_in_by)
+        handed_in_by, assignment = str(resources["nbgrader"]["student"]), resources["nbgrader"]["assignment"]
+        student_ids = [handed_in_by, *(str(self.ids[name]) for name in (handed_in_by, f"{assignment}/{handed_in_by}")
+                                       if name in self.ids)]
         with Student(folder, [self.root] if self.root else [], self.seconds) as student:
             for count, cell in enumerate((cell for cell in nb.cells if cell.cell_type == "code"), start=1):
                 tests = is_grade(cell) and not is_solution(cell)
-                cell.outputs = run_tests(cell.source, student, student_id) if tests else student.run(cell.source)
+                cell.outputs = run_tests(cell.source, student, student_ids) if tests else student.run(cell.source)
                 cell.execution_count = count
+            try:
+                id_in(student, student_ids)
+            except AssertionError as told:
+                self.log.warning("%s, %s: %s If it is rightly so, say it in c.RunApart.ids of nbgrader_config.py.",
+                                 handed_in_by, assignment, told)
         return nb, resources
 
 
-def run_tests(source, student, student_id):
-    """Run one test cell against a :class:`Student`; its outputs: none, an error in words, or partial points."""
+def run_tests(source, student, student_ids):
+    """Run one test cell against a :class:`Student`; its outputs: none, an error in words, or partial points.
+
+    ``student_ids``: those that the notebook may hold; the test is given the one that it does hold.
+    """
     student.until = time.monotonic() + student.seconds
     try:
-        _same_id(student, student_id)
+        student_id = id_in(student, student_ids)
         tree = ast.parse(source)
         last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         names = {name: _stand_in(student, name) for name in wanted_names(source) - {"STUDENT_ID"}}
@@ -237,15 +268,17 @@ def _stand_in(student, name):
     return Function(student, name) if kind == "function" else value
 
 
-def _same_id(student, student_id):
-    """AssertionError unless the notebook holds the id of the student who handed it in."""
+def id_in(student, student_ids):
+    """That of the ids which the notebook holds; AssertionError, in words, where it holds none of them."""
     typed = _stand_in(student, "STUDENT_ID")
     if typed is None or isinstance(typed, str) and not typed.strip():
         raise AssertionError("STUDENT_ID is empty: without it nothing can be graded.")
     try:
-        same = personal.normalise(typed) == personal.normalise(student_id)
+        typed = personal.normalise(typed)
+        for student_id in student_ids:
+            if personal.normalise(student_id) == typed:
+                return student_id
     except ValueError as told:
-        raise AssertionError(str(told)) from None
-    if not same:
-        raise AssertionError(f"The notebook holds the id {typed}, but {student_id} handed it in; "
-                             "its numbers are another's, so nothing can be graded.")
+        raise AssertionError(f"{told}.") from None
+    raise AssertionError(f"The notebook holds the id {typed}, but {student_ids[0]} handed it in; "
+                         "its numbers are another's, so nothing can be graded.")

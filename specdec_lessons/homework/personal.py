@@ -1,6 +1,7 @@
 """Numbers of one's own: drawn from the student's id, so that two students have different right answers."""
 
 import hashlib
+import unicodedata
 
 import numpy as np
 
@@ -11,7 +12,7 @@ LONGEST = 64
 
 
 def normalise(student_id):
-    """The id as it is compared: no blanks around it, small letters.
+    """The id as it is compared: small letters, no blanks around it and single ones within, accents in one form.
 
     Raises ValueError where it is no id: not text or a whole number, empty, longer than 64 characters, or with
     characters that cannot be printed.
@@ -23,7 +24,7 @@ def normalise(student_id):
     if not isinstance(text, str) or not text.strip().isprintable() or not 1 <= len(text.strip()) <= LONGEST:
         raise ValueError(f"STUDENT_ID must be your id in quotes, 1 to {LONGEST} characters on one line, "
                          f"got {short(student_id)}")
-    return text.strip().casefold()
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def identify(student_id):

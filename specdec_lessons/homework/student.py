@@ -6,7 +6,9 @@ earlier cells again, all but those that broke one; so a fault costs the question
 
 import ast
 import os
+import re
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +16,9 @@ from queue import Empty
 from subprocess import DEVNULL
 
 import matplotlib
+import nbformat
+import zmq
+from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbformat.v4 import new_output, output_from_msg
 
@@ -26,14 +31,29 @@ ENDED = "it ended the Python process"
 MOST_OUTPUT = 100_000  # characters of a cell's output that are kept
 FLOOD = 20 * MOST_OUTPUT  # characters after which a cell is stopped
 MOST_RESTARTS = 5
+MOST_TOLD = 4000  # characters of one error that are passed on
 _DEPTH = ("own",) * 6  # so that ../.. leads to nothing of value
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
-_FIRST = """\
+MOST_MESSAGE = 2 * wire.LARGEST  # bytes of one message; a larger one ends the connection
+SUBMISSION_SECONDS = 300.0  # for all cells and questions of one submission together
+
+# The process starts with this, before any file that was handed in can be imported in place of a module.
+_LAUNCH = """\
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
 import specdec_lessons.homework.wire, numpy, scipy.special
-import specdec_lessons.homework.guard as _guard
+from specdec_lessons.homework.fence import fence
+fence({own!r}, {closed!r})
+from ipykernel import kernelapp
+kernelapp.launch_new_instance()
+"""
+_FIRST = """\
+from specdec_lessons.homework import guard as _guard
 _guard.stand({own!r}, {closed!r})
+_guard.calm(get_ipython())
 del _guard
 """
+_ONE_STRING = re.compile(r"""'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*\"""")
 
 
 class Stopped(Exception):
@@ -58,7 +78,12 @@ class Student:
         if files is not None:
             _copy(Path(files), self._own)
         self._done, self._restarts, self._manager, self._client = [], 0, None, None
-        self._start()
+        self._spent = 0.0
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self):
         return self
@@ -86,16 +111,18 @@ class Student:
 
     def look(self, name):
         """``("missing" | "function" | "value", value)`` of a name; ValueError where it is no plain data."""
-        answer = self._ask(f"look(globals(), {name!r})")
+        answer = self._ask("look", repr(name))
         return answer["is"], answer.get("value")
 
     def call(self, name, arguments, keywords=None, times=None):
         """What the student's function gives; raises RuntimeError with its own error in words, or Stopped."""
         payload = wire.encode([list(arguments), keywords or {}])
-        return self._ask(f"call(globals(), {name!r}, {payload!r}, {times!r})")["value"]
+        return self._ask("call", f"{name!r}, {payload!r}, {times!r}")["value"]
 
-    def _ask(self, expression):
-        code = f"__import__('specdec_lessons.homework.wire', fromlist=['wire']).{expression}"
+    def _ask(self, what, arguments):
+        # A function's __globals__ are the notebook's names, whatever the student calls "globals".
+        code = (f"__import__('specdec_lessons.homework.wire', fromlist=['wire'])"
+                f".{what}((lambda: 0).__globals__, {arguments})")
         try:
             reply = self._execute("", [], {"answer": code})
         except Stopped:
@@ -103,20 +130,31 @@ class Student:
                 self._replace()
             raise
         try:
-            given = reply["content"]["user_expressions"]["answer"]
-            answer = wire.decode(ast.literal_eval(given["data"]["text/plain"]))
+            text = reply["content"]["user_expressions"]["answer"]["data"]["text/plain"]
+            if len(text) > MOST_MESSAGE or not _ONE_STRING.fullmatch(text):
+                raise ValueError("not one string")
+            answer = wire.decode(ast.literal_eval(text))
             kind = answer["is"]
         except Exception:  # whatever a tampered process sends is no answer
             raise RuntimeError("the process gave no readable answer") from None
         if kind == "error":
-            where = f"\n{answer['where']}" if answer.get("where") else ""
-            raise RuntimeError(f"{answer.get('name')}: {answer.get('message')}{where}")
+            told = f"{answer.get('name')}: {answer.get('message')}\n{answer.get('where') or ''}"
+            raise RuntimeError(told.strip()[:MOST_TOLD])
         if kind not in ("missing", "function", "value"):
             raise RuntimeError("the process gave no readable answer")
         return answer
 
     def _execute(self, source, outputs, expressions=None):
         """Send one request; gather what it writes in ``outputs``; its reply. Raises Stopped."""
+        if self._spent > SUBMISSION_SECONDS:
+            raise Stopped(f"not run: the notebook has taken {SUBMISSION_SECONDS:g} seconds already")
+        start = time.monotonic()
+        try:
+            return self._execute_in_time(source, outputs, expressions)
+        finally:
+            self._spent += time.monotonic() - start
+
+    def _execute_in_time(self, source, outputs, expressions):
         if not self._alive():  # an earlier cell ended it after its own answer
             self._replace()
         asked = self._client.execute(source, user_expressions=expressions, allow_stdin=False, stop_on_error=False)
@@ -183,16 +221,23 @@ class Student:
                         "TMPDIR": home, "TEMP": home, "PYTHONDONTWRITEBYTECODE": "1",
                         "MPLBACKEND": "module://matplotlib_inline.backend_inline", "OMP_NUM_THREADS": "1",
                         "OPENBLAS_NUM_THREADS": "1"}
+        places = {"own": [str(self._own), home], "closed": self._closed}
         self._manager = KernelManager(kernel_name="python3")
+        self._manager._kernel_spec = KernelSpec(
+            argv=[sys.executable, "-c", _LAUNCH.format(**places), "-f", "{connection_file}"],
+            display_name="Python 3", language="python")
         self._manager.start_kernel(cwd=str(self._own), env=environment, stdout=DEVNULL, stderr=DEVNULL,
                                    extra_arguments=["--HistoryManager.enabled=False"])
         self._client = self._manager.blocking_client()
+        self._client.context.setsockopt(zmq.MAXMSGSIZE, MOST_MESSAGE)
+        self._client.context.setsockopt(zmq.RCVHWM, 20)
         self._client.start_channels()
         self._client.wait_for_ready(timeout=START_SECONDS)
-        seconds, self.seconds = self.seconds, START_SECONDS
-        outputs = []
-        self._execute(_FIRST.format(own=str(self._root), closed=self._closed), outputs)
-        self.seconds = seconds
+        seconds, self.seconds, outputs = self.seconds, START_SECONDS, []
+        try:
+            self._execute(_FIRST.format(**places), outputs)
+        finally:
+            self.seconds = seconds
         if any(output.output_type == "error" for output in outputs):
             self.close()
             raise RuntimeError(f"the student's process could not be prepared: {outputs}")
@@ -206,6 +251,13 @@ class Student:
 
     def _replace(self):
         """A new process in the place of one that is gone, with the earlier cells run again."""
+        until, self.until = self.until, float("inf")  # a test's time is not the time of the cells before it
+        try:
+            self._run_again()
+        finally:
+            self.until = until
+
+    def _run_again(self):
         self._stop()
         self._restarts += 1
         earlier, self._done = (self._done if self._restarts <= MOST_RESTARTS else []), []
@@ -221,8 +273,12 @@ class Student:
 
 
 def _add(outputs, message):
-    """One message as an output of nbformat; lines of one stream in one piece."""
-    output = output_from_msg(message)
+    """One message as an output of nbformat; lines of one stream in one piece. What is none is left out."""
+    try:
+        output = output_from_msg(message)
+        nbformat.validator.validate(output, ref="output", version=4)
+    except Exception:  # a tampered process sends what it likes
+        return
     if (output.output_type == "stream" and outputs and outputs[-1].output_type == "stream"
             and outputs[-1].name == output.name):
         outputs[-1].text += output.text
@@ -232,6 +288,7 @@ def _add(outputs, message):
 
 def error(name, message):
     """An error as nbformat stores it, in words alone: no line of the tests stands in it."""
+    message = message[:MOST_TOLD]
     return new_output("error", ename=name, evalue=message, traceback=[f"{name}: {message}"])
 
 

@@ -89,7 +89,7 @@ def slowest_cell(name):
             about = cell.metadata.get("nbgrader", {})
             start = time.perf_counter()
             if about.get("grade") and not about.get("solution"):
-                run_tests(cell.source, student, "ada")
+                run_tests(cell.source, student, ["ada"])
             else:
                 student.run(cell.source)
             times.append((time.perf_counter() - start, about.get("grade_id", f"cell {number}")))
