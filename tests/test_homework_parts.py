@@ -1,7 +1,10 @@
 """The parts that grade homework, each alone: ids, checks, the wire, cells put back, names of the student's."""
 
+import array
+import collections
 import copy
 import json
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -33,6 +36,11 @@ def test_numbers_are_one_students_and_one_assignments_and_stay():
     import hashlib
     seed = int(hashlib.sha256(b"hw1/ada").hexdigest(), 16)
     assert draws["hw1", "ada"] == np.random.default_rng(np.random.SeedSequence(seed)).random()
+
+
+def test_accents_and_blanks_do_not_make_another_id():
+    composed, decomposed = "Zo\u00eb  M\u00fcller", "zoe\u0308 mu\u0308ller "
+    assert personal.normalise(composed) == personal.normalise(decomposed) == "zo\u00eb m\u00fcller"
 
 
 NAN = float("nan")
@@ -94,6 +102,13 @@ def test_plain_data_pass_the_wire(value):
 def test_arrays_pass_the_wire(array):
     back = wire.decode(wire.encode(array))
     assert back.dtype == array.dtype and np.array_equal(back, array)
+
+
+@pytest.mark.parametrize("value", [
+    range(3), collections.deque([0, 1, 2]), array.array("d", [0, 1, 2]), np.longdouble([0, 1, 2])])
+def test_other_rows_of_numbers_pass_as_arrays(value):
+    back = wire.decode(wire.encode(value))
+    assert np.array_equal(np.ravel(back), [0, 1, 2]) and back.dtype.itemsize <= 8
 
 
 def test_a_generator_passes_by_its_state():
@@ -247,6 +262,39 @@ def test_it_lives_on_after_stops_and_ends(student):
         assert quick.look("kept") == ("value", 1)
 
 
+def test_a_question_that_takes_too_long_leaves_the_other_answers(student):
+    with Student(seconds=1) as slow:
+        slow.run("STUDENT_ID = 'ada'\ndef ends(): return sum(range(10**11))\ndef f(x): return x")
+        assert outcome("ends()", slow)[0].startswith("ends: ")  # cannot be interrupted: the process is replaced
+        assert outcome("assert f(2) == 2", slow) == []
+        assert slow.seconds == 1
+
+
+def test_a_submission_as_a_whole_has_its_time(monkeypatch):
+    with Student(seconds=5) as student:
+        student.run("x = 1")
+        monkeypatch.setattr("specdec_lessons.homework.student.SUBMISSION_SECONDS", 0.0)
+        assert student.run("y = 2")[0].evalue == "not run: the notebook has taken 0 seconds already"
+
+
+def test_no_folder_stays_where_the_process_does_not_start(monkeypatch, tmp_path):
+    monkeypatch.setattr("specdec_lessons.homework.student._LAUNCH", "raise SystemExit")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(RuntimeError):
+        Student()
+    assert list(tmp_path.glob("homework-*")) == []
+
+
+@pytest.mark.parametrize(("page", "clean"), [
+    ("<p>a <em>b</em></p>", "<p>a <em>b</em></p>"),
+    ('<img src="data:image/png;base64,AA==" alt="x" onerror="f()">', '<img src="data:image/png;base64,AA==" alt="x">'),
+    ('<a href="javascript:f()">x</a>', "<a>x</a>"),
+    ('<img src="data:text/html,x">', "<img>"), ('<p style="x" onclick="f()">y</p>', "<p>y</p>")])
+def test_pages_hold_nothing_that_runs(page, clean):
+    assert grading.clean_html(page) == clean
+    assert "<iframe" not in grading.clean_html("<iframe src=x></iframe>")
+
+
 def test_its_folder_goes_with_it_and_holds_the_files_handed_in(tmp_path):
     (tmp_path / "data.csv").write_text("1,2")
     (tmp_path / "other.ipynb").write_text("{}")
@@ -254,7 +302,6 @@ def test_its_folder_goes_with_it_and_holds_the_files_handed_in(tmp_path):
         student.run("import os\nseen = os.listdir()\ntext = open('data.csv').read()\nhere = os.getcwd()")
         assert student.look("seen")[1] == ["data.csv"] and student.look("text") == ("value", "1,2")
         here = student.look("here")[1]
-    from pathlib import Path
     assert not Path(here).exists()
 
 

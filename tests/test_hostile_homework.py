@@ -1,6 +1,12 @@
 """Clumsy and hostile submissions, graded by the real nbgrader: each ends, none earns what it should not."""
 
 import copy
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -9,6 +15,8 @@ from nbformat.v4 import new_code_cell
 from tests.homework.course import ID_LINE, Course, assignment, cell, filled, told
 
 NAME = "small"
+FENCED = subprocess.run([sys.executable, "-c", "from specdec_lessons.homework.fence import fence\n"
+                         "raise SystemExit(not fence(['/tmp']))"]).returncode == 0
 SECONDS = 3
 HIDDEN = "canary-of-a-hidden-test"
 SOLUTION = "canary-of-a-solution"
@@ -89,6 +97,45 @@ for path in ({folder!r}, "../..", "..", {folder!r} + "/gradebook.db", {folder!r}
     attempt(subprocess.run, ["rm", "-rf", path])
 open("note.txt", "w").write("my own file")
 os.remove("note.txt")"""
+
+ATTACHES = """\
+import sqlite3, os
+for path in ({folder!r} + "/gradebook.db", {folder!r} + "/source/small/small.ipynb"):
+    try:
+        own = sqlite3.connect("own.db")
+        own.execute("ATTACH DATABASE ? AS g", (path,))
+        own.execute("UPDATE g.grade SET auto_score = 50")
+        own.commit()
+        print("changed the points")
+    except Exception as error:
+        print(type(error).__name__)
+os.path.realpath = os.fsdecode = lambda path, *a, **k: os.devnull
+for path in [{folder!r} + "/submitted/right/small/small.ipynb"]:
+    try:
+        open(path, "w").write("gone")
+        print("changed another's work")
+    except Exception as error:
+        print(type(error).__name__)"""
+LONG_ANSWER = """\
+import specdec_lessons.homework.wire as wire
+class Long:
+    def __repr__(self):
+        return "[" + "1," * 10**7 + "1]"
+wire.look = wire.call = lambda *a, **k: Long()"""
+FLOOD_OF_FRAMES = """\
+import time
+end = time.time() + 2
+while time.time() < end:
+    get_ipython().kernel.iopub_socket.send(b"x" * 10**8)"""
+SCRIPTS = """\
+from IPython.display import HTML, Javascript, Markdown, display
+display(HTML("<b>bold</b><script>steal('output')</script><img src=x onerror=steal('image')>"))
+display(Javascript("steal('javascript')"), Markdown("<script>steal('markdown')</script>"))"""
+OWN_HABITS = """\
+!pip install numpy
+%matplotlib widget
+from numpy import *
+checks = np = globals = personal = 3"""
 
 
 def on_top(notebook, source):
@@ -181,6 +228,14 @@ SUBMISSIONS = {
     "odd-id": (lambda nb, who: right(nb, "two\nlines"), 0),
     "id-is-code": (lambda nb, who: on_top(
         filled(nb, RIGHT, "x"), "class S(str):\n    def __eq__(s, o): return True\nSTUDENT_ID = S('x')"), 0),
+    "long-call": (lambda nb, who: filled(
+        nb, RIGHT | {"mean": "def mean(x):\n    return sum(range(10**11)) / len(x)"}, who), 50),
+    "long-answer": (lambda nb, who: on_top(wrong(nb, who), LONG_ANSWER), 0),
+    "flood-of-frames": (lambda nb, who: on_top(wrong(nb, who), FLOOD_OF_FRAMES), 0),
+    "scripts": (lambda nb, who: on_top(right(nb, who), SCRIPTS), 80),
+    "own-habits": (lambda nb, who: on_top(filled(nb, {
+        "mean": "def mean(x):\n    print('debug ' * 50)\n    return array(x).mean()", "half": RIGHT["half"]}, who), OWN_HABITS), 80),
+    "Zoë  O'Brien": (lambda nb, who: right(nb, unicodedata.normalize("NFD", "zoë o'brien")), 80),
     "Capital": (lambda nb, who: right(nb, "  capital "), 80),
 }
 NOT_GRADED = ("renamed", "no-notebook", "half-a-file")
@@ -199,10 +254,18 @@ def course(tmp_path_factory):
                                                 DELETES.format(folder=folder)))
     course.submit("reads-tests", NAME, on_top(right(copy.deepcopy(release), "reads-tests"),
                                               READS_TESTS.format(folder=folder)))
+    course.submit("attaches", NAME, on_top(wrong(copy.deepcopy(release), "attaches"), ATTACHES.format(folder=folder)))
+    course.submit("files-beside", NAME, right(copy.deepcopy(release), "files-beside"))
+    for name in ("numpy.py", "scipy/__init__.py", "ipykernel_launcher.py", "specdec_lessons/homework/guard.py"):
+        beside = course.folder / "submitted" / "files-beside" / NAME / name
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text("raise SystemExit('the file that was handed in was imported')")
     course.submit("renamed", NAME, right(copy.deepcopy(release), "renamed"), f"{NAME} (1).ipynb")
     course.submit("no-notebook", NAME, "no notebook at all")
     course.submit("half-a-file", NAME, nbformat.writes(release)[:400])
+    before = set(Path(tempfile.gettempdir()).glob("homework-*"))
     course.said = course.nbgrader("autograde", NAME, succeeds=False)
+    course.left = [path.name for path in set(Path(tempfile.gettempdir()).glob("homework-*")) - before]
     course.nbgrader("generate_feedback", NAME)
     return course
 
@@ -224,6 +287,27 @@ def test_a_submission_cannot_read_the_tests(course):
     assert [output.text.strip() for output in seen] == ["closed closed"]
 
 
+def test_files_handed_in_are_not_imported_in_place_of_modules(course):
+    assert course.points(NAME)["files-beside"] == 80
+
+
+@pytest.mark.skipif(not FENCED, reason="this system has no Landlock")
+def test_the_gradebook_and_others_work_are_out_of_reach(course):
+    assert course.points(NAME)["attaches"] == 0 and course.points(NAME)["right"] == 80
+    said = course.autograded("attaches", NAME).cells[0].outputs[0].text.split("\n")
+    assert said == ["OperationalError", "OperationalError", "PermissionError", ""]
+
+
+def test_scripts_do_not_reach_a_page(course):
+    page = course.feedback("scripts", NAME)
+    assert "<b>bold</b>" in page
+    assert not re.search(r"<script>\s*steal|<img[^>]*onerror|^\s*steal\('javascript", page, re.MULTILINE)
+
+
+def test_no_process_and_no_folder_is_left(course):
+    assert course.left == []
+
+
 @pytest.mark.parametrize("who", NOT_GRADED)
 def test_what_is_no_notebook_of_that_name_is_named_and_ends_nothing(course, who):
     assert course.points(NAME).get(who, 0) == 0
@@ -239,6 +323,7 @@ def test_the_written_answer_waits_for_a_person(course):
 def test_another_students_notebook_is_told_apart(course):
     for name in ("test-mean", "test-half"):
         assert "holds the id right, but another handed it in" in told(course.autograded("another", NAME), name)
+    assert "another, small: The notebook holds the id right" in course.said
     assert "STUDENT_ID is empty" in told(course.autograded("no-id", NAME), "test-half")
     assert "STUDENT_ID must be your id" in told(course.autograded("odd-id", NAME), "test-half")
 
