@@ -132,7 +132,8 @@ def test_what_could_carry_behaviour_does_not_pass():
 @pytest.mark.parametrize("text", [
     "", "{", '{"x": 1}', '{"array": [1], "dtype": "O"}', '{"array": ["a"], "dtype": "U100000000"}',
     '{"array": [[1], 2], "dtype": "float64", "shape": [2]}', '{"array": [1], "dtype": 3, "shape": [1]}',
-    '{"array": [1], "dtype": "int64", "shape": [2]}', '{"array": [1], "dtype": "int64"}', '{"dict": [[1]]}', '{"dict": [[[], 1]]}',
+    '{"array": [1], "dtype": "int64", "shape": [2]}', '{"array": [1], "dtype": "int64"}',
+    '{"dict": [[1]]}', '{"dict": [[[], 1]]}',
     '{"generator": {"bit_generator": "PCG64"}}', '{"generator": 3}', "[" * 100_000])
 def test_what_is_no_message_is_refused(text):
     with pytest.raises(ValueError):
@@ -308,10 +309,13 @@ def test_its_folder_goes_with_it_and_holds_the_files_handed_in(tmp_path):
 @pytest.mark.parametrize("attempt", [
     "open({outside!r}, 'w')", "open({outside!r}, 'a')", "os.remove({outside!r})", "os.rename({outside!r}, 'x')",
     "os.rename('mine', {outside!r})", "shutil.rmtree({folder!r})", "os.truncate({outside!r}, 0)",
-    "os.symlink({outside!r}, 'link')", "pathlib.Path({outside!r}).write_text('x')", "pathlib.Path({outside!r}).unlink()",
+    "os.symlink({outside!r}, 'link')", "pathlib.Path({outside!r}).write_text('x')",
+    "pathlib.Path({outside!r}).unlink()",
     "os.chmod({outside!r}, 0)", "os.system('true')", "subprocess.run(['true'])", "os.fork()", "os.kill(1, 0)",
-    "os.execv('/bin/true', ['true'])", "open({closed!r})", "os.listdir({closed_folder!r})", "sqlite3.connect({closed!r})",
-    "os.open({outside!r}, os.O_WRONLY | os.O_CREAT)", "os.open({folder!r}, os.O_RDONLY)", "open('../../../../../../../x', 'w')"])
+    "os.execv('/bin/true', ['true'])", "open({closed!r})", "os.listdir({closed_folder!r})",
+    "sqlite3.connect({closed!r})",
+    "os.open({outside!r}, os.O_WRONLY | os.O_CREAT)", "os.open({folder!r}, os.O_RDONLY)",
+    "open('../../../../../../../x', 'w')"])
 def test_the_guard_forbids(tmp_path_factory, guarded, attempt):
     student, names = guarded
     said = student.run(attempt.format(**names))

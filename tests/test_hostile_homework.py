@@ -234,7 +234,8 @@ SUBMISSIONS = {
     "flood-of-frames": (lambda nb, who: on_top(wrong(nb, who), FLOOD_OF_FRAMES), 0),
     "scripts": (lambda nb, who: on_top(right(nb, who), SCRIPTS), 80),
     "own-habits": (lambda nb, who: on_top(filled(nb, {
-        "mean": "def mean(x):\n    print('debug ' * 50)\n    return array(x).mean()", "half": RIGHT["half"]}, who), OWN_HABITS), 80),
+        "mean": "def mean(x):\n    print('debug ' * 50)\n    return array(x).mean()",
+        "half": RIGHT["half"]}, who), OWN_HABITS), 80),
     "Zoë  O'Brien": (lambda nb, who: right(nb, unicodedata.normalize("NFD", "zoë o'brien")), 80),
     "Capital": (lambda nb, who: right(nb, "  capital "), 80),
 }

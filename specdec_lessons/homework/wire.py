@@ -1,6 +1,6 @@
 """Plain data as JSON: all that passes between the student's process and the tests.
 
-Numbers, text, truth values, None, lists, dicts and numpy arrays pass; nothing that could carry behaviour does.
+Numbers, text, truth values, None, lists, dicts and arrays pass; nothing that could carry behaviour does.
 Tuples arrive as lists. A random generator passes to the student by its state, never back.
 """
 

@@ -12,8 +12,8 @@ memory that it holds more than before is printed (Linux only).
 Two moments of each change are measured. *Changed* is when the page's document has it: a MutationObserver
 notes the time at the end of the task that changed it, to a fraction of a millisecond. Looking from
 ``requestAnimationFrame`` would not do: that looks every 16.7 ms, and sees what another such callback draws a
-frame after it was painted. *Painted* is the end of the first frame that shows it: a message posted in a frame's callback is delivered once the frame's style, layout and paint
-are done. The picture of the speedup lab has changed when a curve has (its points, which move too, do not
+frame after it was painted. *Painted* is the end of the first frame that shows it: a message posted in a
+frame's callback is delivered once the frame's style, layout and paint are done. The picture of the speedup lab has changed when a curve has (its points, which move too, do not
 count), that of the roofline lab when the point of the pass has moved, along curves that stay.
 """
 
