@@ -276,6 +276,20 @@ def test_a_submission_as_a_whole_has_its_time(monkeypatch):
         student.run("x = 1")
         monkeypatch.setattr("specdec_lessons.homework.student.SUBMISSION_SECONDS", 0.0)
         assert student.run("y = 2")[0].evalue == "not run: the notebook has taken 0 seconds already"
+    monkeypatch.setattr("specdec_lessons.homework.student.SUBMISSION_SECONDS", 0.3)
+    with Student(seconds=5) as student:
+        ends = "import os, time\ntime.sleep(0.4)\nos._exit(1)"
+        assert student.run(ends)[0].evalue == "it ended the Python process"
+        assert student.run("y = 2")[0].evalue.startswith("not run")
+
+
+def test_forged_messages_are_that_cells_fault(student):
+    with Student(seconds=3) as forging:
+        forging.run("kept = 1")
+        said = forging.run("kernel = get_ipython().kernel\n"
+                           "kernel.session.send(kernel.iopub_socket, 'status', {'none': 1}, parent=kernel.get_parent())")
+        assert [output.evalue for output in said] == ["it interfered with its own messages"]
+        assert forging.look("kept") == ("value", 1)
 
 
 def test_no_folder_stays_where_the_process_does_not_start(monkeypatch, tmp_path):

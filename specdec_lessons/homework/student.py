@@ -110,7 +110,7 @@ class Student:
         return outputs
 
     def look(self, name):
-        """``("missing" | "function" | "value", value)`` of a name; ValueError where it is no plain data."""
+        """``("missing" | "function" | "value", value)`` of a name; raises as `call` does."""
         answer = self._ask("look", repr(name))
         return answer["is"], answer.get("value")
 
@@ -151,10 +151,13 @@ class Student:
         start = time.monotonic()
         try:
             return self._execute_in_time(source, outputs, expressions)
+        except (AttributeError, KeyError, TypeError):  # messages of a form that no kernel sends
+            self._stop()
+            raise Stopped("it interfered with its own messages") from None
         finally:
             self._spent += time.monotonic() - start
 
-    def _execute_in_time(self, source, outputs, expressions):
+    def _execute_in_time(self, source, outputs, expressions=None):
         if not self._alive():  # an earlier cell ended it after its own answer
             self._replace()
         asked = self._client.execute(source, user_expressions=expressions, allow_stdin=False, stop_on_error=False)
@@ -235,7 +238,7 @@ class Student:
         self._client.wait_for_ready(timeout=START_SECONDS)
         seconds, self.seconds, outputs = self.seconds, START_SECONDS, []
         try:
-            self._execute(_FIRST.format(**places), outputs)
+            self._execute_in_time(_FIRST.format(**places), outputs)
         finally:
             self.seconds = seconds
         if any(output.output_type == "error" for output in outputs):
