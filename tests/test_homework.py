@@ -125,6 +125,13 @@ def test_feedback_holds_no_hidden_test_and_no_solution(graded):
     assert "# canary" in nbformat.writes(course.autograded("untouched", name))  # control
 
 
+def test_feedback_shows_the_figures_of_the_notebook(graded):
+    name, course = graded
+    page = course.feedback(SOLVED, name)
+    assert "cut off" not in page
+    assert page.count("data:image/png;base64") == (2 if name == "hw4_capstone" else 0)
+
+
 def test_two_students_have_different_numbers(graded):
     name, _ = graded
     module = importlib.import_module(f"specdec_lessons.homework.{name.split('_')[0]}")

@@ -4,6 +4,7 @@ import array
 import collections
 import copy
 import json
+import sys
 from pathlib import Path
 
 import nbformat
@@ -308,6 +309,29 @@ def test_no_folder_stays_where_the_process_does_not_start(monkeypatch, tmp_path)
 def test_pages_hold_nothing_that_runs(page, clean):
     assert grading.clean_html(page) == clean
     assert "<iframe" not in grading.clean_html("<iframe src=x></iframe>")
+
+
+def test_long_output_is_kept_as_far_as_there_is_room(student):
+    (said, note) = student.run("for i in range(20_000): print('line', i, '.' * 20)")
+    assert said.text.startswith("line 0 ") and 50_000 < len(said.text) <= 150_000 and "cut off" in said.text + note.text
+    pictures = student.run("from IPython.display import Image, display\nimport base64\n"
+                           "for _ in range(25): display(Image(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(90_000), format='png'))\n"
+                           "after = 3")
+    assert student.look("after") == ("value", 3)
+    assert sum("data" in output for output in pictures) >= 20
+
+
+def test_history_and_tests_of_a_repository_are_closed(tmp_path):
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    course = tmp_path / "repository" / "notebooks" / "homework"
+    course.mkdir(parents=True)
+    assert grading._closed(str(course)) == [course, tmp_path / "repository" / ".git", tmp_path / "repository" / "tests"]
+    assert grading._closed("") == []
+
+
+def test_a_course_folder_that_holds_python_itself_works(tmp_path):
+    with Student(closed=[Path(sys.prefix).parent], seconds=20) as student:
+        assert student.run("import decimal, fractions, zoneinfo, specdec_lessons.cost") == []
 
 
 def test_its_folder_goes_with_it_and_holds_the_files_handed_in(tmp_path):

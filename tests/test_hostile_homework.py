@@ -137,6 +137,8 @@ OWN_HABITS = """\
 from numpy import *
 checks = np = globals = personal = 3"""
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 
 def on_top(notebook, source):
     notebook.cells.insert(0, new_code_cell(source))
@@ -161,6 +163,16 @@ def doubled(notebook, name, source=None):
     twin = copy.deepcopy(cell(notebook, name))
     twin.source = source if source is not None else twin.source
     notebook.cells.append(twin)
+    return notebook
+
+
+def pasted(notebook):
+    """A written answer with a picture pasted in, and another that is not there; and one of nothing but tags."""
+    one = cell(notebook, "why")
+    one.source = "My sketch: ![sketch](attachment:sketch.png)"
+    one["attachments"] = {"sketch.png": {"image/png": PIXEL}}
+    notebook.cells.append(nbformat.v4.new_markdown_cell("![gone](attachment:gone.png)"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell("<b>" * 100_000))
     return notebook
 
 
@@ -233,6 +245,7 @@ SUBMISSIONS = {
     "long-answer": (lambda nb, who: on_top(wrong(nb, who), LONG_ANSWER), 0),
     "flood-of-frames": (lambda nb, who: on_top(wrong(nb, who), FLOOD_OF_FRAMES), 0),
     "scripts": (lambda nb, who: on_top(right(nb, who), SCRIPTS), 80),
+    "pasted": (lambda nb, who: pasted(right(nb, who)), 80),
     "own-habits": (lambda nb, who: on_top(filled(nb, {
         "mean": "def mean(x):\n    print('debug ' * 50)\n    return array(x).mean()",
         "half": RIGHT["half"]}, who), OWN_HABITS), 80),
@@ -303,6 +316,11 @@ def test_scripts_do_not_reach_a_page(course):
     page = course.feedback("scripts", NAME)
     assert "<b>bold</b>" in page
     assert not re.search(r"<script>\s*steal|<img[^>]*onerror|^\s*steal\('javascript", page, re.MULTILINE)
+
+
+def test_a_pasted_picture_is_shown(course):
+    page = course.feedback("pasted", NAME)
+    assert PIXEL in page and "attachment:gone.png" in page
 
 
 def test_no_process_and_no_folder_is_left(course):

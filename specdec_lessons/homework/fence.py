@@ -15,6 +15,7 @@ _PATH_BENEATH, _VERSION_FLAG, _NO_NEW_PRIVILEGES = 1, 1, 38
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL = 1, 2, 4, 8, 1 << 14, 1 << 15
 _ACCESS_BITS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many kinds of access each version knows; 16 since version 5
 _NO_TCP_CONNECT, _NO_SIGNALS_OUT_NOR_SOCKETS = 2, 3  # since versions 4 and 6
+DONE = False  # whether this process has its fence
 
 
 def fence(own, closed=()):
@@ -48,15 +49,27 @@ def fence(own, closed=()):
         call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint(0))
         os.close(descriptor)
 
-    for path in _all_but([os.path.realpath(folder) for folder in closed]):
+    closed = [os.path.realpath(folder) for folder in closed]
+    for path in [*_all_but(closed), *pythons_own(closed)]:
         allow(path, _READ_FILE | _READ_DIR)
     for folder in own:
         allow(os.path.realpath(folder), everything & ~_EXECUTE)
     allow(os.devnull, _READ_FILE | _WRITE_FILE)
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    done = call(_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint(0)) == 0
+    global DONE
+    DONE = call(_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint(0)) == 0
     os.close(rules)
-    return done
+    return DONE
+
+
+def pythons_own(closed):
+    """Folders of Python itself that lie below a closed one: without them nothing could run.
+
+    >>> pythons_own(["/nowhere"])
+    []
+    """
+    folders = {os.path.realpath(folder) for folder in [sys.prefix, sys.base_prefix, *filter(None, sys.path)]}
+    return sorted(folder for folder in folders if any(folder.startswith(one + os.sep) for one in closed))
 
 
 def _all_but(closed, folder="/"):

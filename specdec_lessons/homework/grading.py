@@ -8,7 +8,9 @@ the other process, from which only plain data come back.
 
 import ast
 import builtins
+import html
 import os
+import re
 import symtable
 import sys
 import time
@@ -20,7 +22,8 @@ from pathlib import Path
 import bleach
 import nbformat
 import numpy as np
-from nbconvert.filters import markdown2html
+from jinja2 import pass_context
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader import preprocessors
@@ -33,11 +36,12 @@ from specdec_lessons.homework.student import CELL_SECONDS, Stopped, Student, err
 
 STUB = "pass  # your code here"
 SCHEMA = 3  # of nbgrader's metadata
+MOST_TAGS = 4000  # of one cell or output that are shown as a page
 _TAGS = {*bleach.ALLOWED_TAGS, *"""p br hr h1 h2 h3 h4 h5 h6 div span pre img figure figcaption details summary table
-    thead tbody tr th td caption sub sup del s kbd small u dl dt dd""".split()}
-_ATTRIBUTES = {"*": ["class", "id", "title"], "a": ["href"], "th": ["align"], "td": ["align"],
+    thead tbody tr th td caption sub sup del s kbd small u dl dt dd center font mark""".split()}
+_ATTRIBUTES = {"*": ["class", "id", "title"], "a": ["href"], "th": ["align"], "td": ["align"], "details": ["open"],
                "img": lambda tag, name, value: name in ("alt", "width", "height") or (
-                   name == "src" and value.startswith("data:image/png;base64,"))}
+                   name == "src" and re.match("data:image/(png|jpeg|gif|webp|svg[+]xml);base64,", value) is not None)}
 
 
 def configure(c, folder):
@@ -61,7 +65,7 @@ def configure(c, folder):
     c.RestoreCells.root = str(folder)
     c.RunApart.root = str(folder)
     c.HTMLExporter.sanitize_html = True  # feedback and formgrader are read with a teacher's rights: no scripts there
-    c.HTMLExporter.filters = {"clean_html": clean_html, "markdown2html": lambda text: clean_html(markdown2html(text))}
+    c.HTMLExporter.filters = {"clean_html": clean_html, "markdown2html": _markdown}
     # nbgrader's own way of making a submission causes this note of sqlalchemy, some of the time
     warnings.filterwarnings("ignore", message="Object of type .* not in session")
 
@@ -73,7 +77,21 @@ def clean_html(page):
     '<p>one <b>two</b>&lt;script&gt;alert(1)&lt;/script&gt;</p>'
     """
     page = page.decode() if isinstance(page, bytes) else str(page)
+    page = re.sub(r"<style\b.*?</style>", "", page, flags=re.DOTALL | re.IGNORECASE)
+    if page.count("<") > MOST_TAGS:  # the cleaning takes time that grows with the square of their nesting
+        return f"<pre>{html.escape(page[:MOST_TAGS])} …</pre>"
     return bleach.clean(page, tags=_TAGS, attributes=_ATTRIBUTES, protocols=["http", "https", "mailto", "data"])
+
+
+@pass_context
+def _markdown(context, text):
+    """A text cell as a clean page, with the pictures that were pasted into it."""
+    pictures = (context.get("cell") or {}).get("attachments", {})
+    try:
+        page = MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=pictures)).render(text)
+    except Exception:  # a picture that is not there, and whatever else a student's cell may hold
+        page = f"<pre>{html.escape(text)}</pre>"
+    return clean_html(page)
 
 
 class HideTests(preprocessors.ClearHiddenTests):
@@ -151,6 +169,8 @@ def _as_handed_out(stored, points, solutions):
 
 def _copy(cell, source):
     new = (new_code_cell if cell.cell_type == "code" else new_markdown_cell)(source)
+    if "attachments" in cell:
+        new["attachments"] = cell["attachments"]
     new.metadata["nbgrader"] = nbformat.from_dict(dict(cell.metadata.nbgrader))
     return new
 
@@ -174,7 +194,9 @@ class RunApart(preprocessors.NbGraderPreprocessor):
         handed_in_by, assignment = str(resources["nbgrader"]["student"]), resources["nbgrader"]["assignment"]
         student_ids = [handed_in_by, *(str(self.ids[name]) for name in (handed_in_by, f"{assignment}/{handed_in_by}")
                                        if name in self.ids)]
-        with Student(folder, [self.root] if self.root else [], self.seconds) as student:
+        with Student(folder, _closed(self.root), self.seconds) as student:
+            if sys.platform.startswith("linux") and not student.fenced:
+                self.log.warning("This system has no Landlock: the guard stops accidents only, see the README.")
             for count, cell in enumerate((cell for cell in nb.cells if cell.cell_type == "code"), start=1):
                 tests = is_grade(cell) and not is_solution(cell)
                 cell.outputs = run_tests(cell.source, student, student_ids) if tests else student.run(cell.source)
@@ -185,6 +207,17 @@ class RunApart(preprocessors.NbGraderPreprocessor):
                 self.log.warning("%s, %s: %s If it is rightly so, say it in c.RunApart.ids of nbgrader_config.py.",
                                  handed_in_by, assignment, told)
         return nb, resources
+
+
+def _closed(root):
+    """What a submission must not read: the course's folder, and the repository's history and tests, where it lies in one."""
+    if not root:
+        return []
+    closed = [Path(root)]
+    for folder in Path(root).resolve().parents:
+        if (folder / ".git").exists():
+            return [*closed, folder / ".git", folder / "tests"]
+    return closed
 
 
 def run_tests(source, student, student_ids):

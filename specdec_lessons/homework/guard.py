@@ -7,6 +7,8 @@ tests. Python cannot fence in Python, so someone who wants to gets round it; on 
 import os
 import sys
 
+from specdec_lessons.homework.fence import pythons_own
+
 MEMORY = 4 * 2**30  # bytes of address space
 FILE_SIZE = 200 * 2**20  # bytes of one file
 _CHANGES = {  # audit events that change files -> where their (path, folder descriptor) arguments stand
@@ -25,6 +27,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def stand(own, closed=()):
     """From now on this process writes only below the folders ``own`` and reads nothing below ``closed``; for good."""
     own, closed = tuple(map(_real, own)), tuple(map(_real, closed))
+    open_again = tuple(pythons_own(closed))
     changes, programs, writes, real, inside = dict(_CHANGES), frozenset(_PROGRAMS), _WRITES, _real, _inside
 
     def refuse(what, path):
@@ -40,11 +43,11 @@ def stand(own, closed=()):
                 return
             if flags & writes or mode is None and os.path.isdir(path):
                 refuse("writes only in its own folder", path)
-            if inside(path, closed):
+            if inside(path, closed) and not inside(path, open_again):
                 refuse("does not read this", path)
         elif event in ("os.listdir", "os.scandir"):
             path = real("." if arguments[0] is None else arguments[0])
-            if inside(path, closed) and not inside(path, own):
+            if inside(path, closed) and not inside(path, own) and not inside(path, open_again):
                 refuse("does not look into this", path)
         elif event in changes:
             for place, descriptor in changes[event]:

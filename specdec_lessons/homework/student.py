@@ -28,8 +28,8 @@ CELL_SECONDS = 10.0
 START_SECONDS = 60.0
 INTERRUPT_SECONDS = 3.0
 ENDED = "it ended the Python process"
-MOST_OUTPUT = 100_000  # characters of a cell's output that are kept
-FLOOD = 20 * MOST_OUTPUT  # characters after which a cell is stopped
+MOST_TEXT, FLOOD_OF_TEXT = 100_000, 5_000_000  # characters of a cell: so many are kept; so many stop it
+MOST_PICTURES, FLOOD_OF_PICTURES = 3_000_000, 60_000_000  # the same for its pictures
 MOST_RESTARTS = 5
 MOST_TOLD = 4000  # characters of one error that are passed on
 _DEPTH = ("own",) * 6  # so that ../.. leads to nothing of value
@@ -53,6 +53,7 @@ _guard.stand({own!r}, {closed!r})
 _guard.calm(get_ipython())
 del _guard
 """
+_IS_FENCED = "__import__('specdec_lessons.homework.fence', fromlist=['fence']).DONE"
 _ONE_STRING = re.compile(r"""'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*\"""")
 
 
@@ -161,17 +162,13 @@ class Student:
         if not self._alive():  # an earlier cell ended it after its own answer
             self._replace()
         asked = self._client.execute(source, user_expressions=expressions, allow_stdin=False, stop_on_error=False)
-        deadline, heard = min(time.monotonic() + self.seconds, self.until), 0
+        deadline, heard = min(time.monotonic() + self.seconds, self.until), {"text": 0, "pictures": 0}
         try:
             while True:
                 message = self._next(self._client.get_iopub_msg, asked, deadline)
                 kind = message["msg_type"]
                 if kind in ("stream", "display_data", "execute_result", "error"):
-                    heard += len(str(message["content"]))
-                    if heard <= MOST_OUTPUT:
-                        _add(outputs, message)
-                if heard > FLOOD:
-                    raise Stopped("stopped: it wrote without end")
+                    _hear(message, heard, outputs)
                 if kind == "status" and message["content"]["execution_state"] == "idle":
                     reply = self._next(self._client.get_shell_msg, asked, deadline)
                     if any(one.get("source") == "ask_exit" for one in reply["content"].get("payload", ())):
@@ -182,7 +179,7 @@ class Student:
             self._interrupt(asked)
             raise
         finally:
-            if heard > MOST_OUTPUT:
+            if heard["text"] > MOST_TEXT or heard["pictures"] > MOST_PICTURES:
                 outputs.append(new_output("stream", name="stdout", text="… the rest of the output is cut off\n"))
 
     def _next(self, get, asked, deadline):
@@ -225,7 +222,7 @@ class Student:
                         "MPLBACKEND": "module://matplotlib_inline.backend_inline", "OMP_NUM_THREADS": "1",
                         "OPENBLAS_NUM_THREADS": "1"}
         places = {"own": [str(self._own), home], "closed": self._closed}
-        self._manager = KernelManager(kernel_name="python3")
+        self._manager = KernelManager(kernel_name="python3", connection_file=str(self._home / "kernel.json"))
         self._manager._kernel_spec = KernelSpec(
             argv=[sys.executable, "-c", _LAUNCH.format(**places), "-f", "{connection_file}"],
             display_name="Python 3", language="python")
@@ -238,7 +235,8 @@ class Student:
         self._client.wait_for_ready(timeout=START_SECONDS)
         seconds, self.seconds, outputs = self.seconds, START_SECONDS, []
         try:
-            self._execute_in_time(_FIRST.format(**places), outputs)
+            reply = self._execute_in_time(_FIRST.format(**places), outputs, {"fenced": _IS_FENCED})
+            self.fenced = "True" in str(reply["content"]["user_expressions"]["fenced"])
         finally:
             self.seconds = seconds
         if any(output.output_type == "error" for output in outputs):
@@ -275,10 +273,31 @@ class Student:
                     self._start()
 
 
+def _hear(message, heard, outputs):
+    """Keep a message's output as far as there is room; Stopped where a cell writes without end."""
+    content = message["content"]
+    data = content.get("data", {})
+    if "text/html" in data:
+        data.pop("image/png", None)  # a figure of the course, which says both
+    size = len(str(content))
+    sort = "pictures" if any(key.startswith("image/") for key in data) or "data:image/" in str(data) else "text"
+    room = (MOST_PICTURES if sort == "pictures" else MOST_TEXT) - heard[sort]
+    heard[sort] += size
+    if size > room > 0 and message["msg_type"] == "stream":
+        content["text"] = content["text"][:room]
+        size = room
+    if size <= room:
+        _add(outputs, message)
+    if heard["text"] > FLOOD_OF_TEXT or heard["pictures"] > FLOOD_OF_PICTURES:
+        raise Stopped("stopped: it wrote without end")
+
+
 def _add(outputs, message):
     """One message as an output of nbformat; lines of one stream in one piece. What is none is left out."""
     try:
         output = output_from_msg(message)
+        if "metadata" in output:
+            output["metadata"] = {}  # it may name files for the page
         nbformat.validator.validate(output, ref="output", version=4)
     except Exception:  # a tampered process sends what it likes
         return

@@ -4,9 +4,10 @@ Numbers, text, truth values, None, lists, dicts and arrays pass; nothing that co
 Tuples arrive as lists. A random generator passes to the student by its state, never back.
 """
 
+import io
 import json
 import traceback
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def call(namespace, name, payload, times=None):
 
 def _told(run):
     try:
-        with redirect_stdout(_Nowhere()):
+        with redirect_stdout(_Nowhere()), redirect_stderr(_Nowhere()):
             value = run()
     except BaseException as error:  # SystemExit and KeyboardInterrupt are the student's answer as well
         return encode({"is": "error", "name": type(error).__name__, "message": str(error)[:500],
@@ -136,19 +137,16 @@ def _told(run):
         return encode({"is": "error", "name": "ValueError", "message": str(error)[:500], "where": ""})
 
 
-class _Nowhere:
+class _Nowhere(io.TextIOBase):
     """What a function prints while it is tested goes here: it may be called thousands of times."""
 
-    encoding = "utf-8"
+    encoding, errors = "utf-8", "strict"
+
+    def writable(self):
+        return True
 
     def write(self, text):
         return len(text)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 
 def _where(error):
