@@ -128,7 +128,7 @@ def test_feedback_holds_no_hidden_test_and_no_solution(graded):
 def test_feedback_shows_the_figures_of_the_notebook(graded):
     name, course = graded
     page = course.feedback(SOLVED, name)
-    assert "cut off" not in page
+    assert "the rest of the output is cut off" not in page
     assert page.count("data:image/png;base64") == (2 if name == "hw4_capstone" else 0)
 
 

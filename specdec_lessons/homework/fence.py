@@ -63,12 +63,13 @@ def fence(own, closed=()):
 
 
 def pythons_own(closed):
-    """Folders of Python itself that lie below a closed one: without them nothing could run.
+    """Folders of Python itself and of the course's package that lie below a closed one: nothing runs without them.
 
     >>> pythons_own(["/nowhere"])
     []
     """
-    folders = {os.path.realpath(folder) for folder in [sys.prefix, sys.base_prefix, *filter(None, sys.path)]}
+    package = os.path.dirname(os.path.dirname(__file__))
+    folders = {os.path.realpath(folder) for folder in [sys.prefix, sys.base_prefix, package, *filter(None, sys.path)]}
     return sorted(folder for folder in folders if any(folder.startswith(one + os.sep) for one in closed))
 
 

@@ -236,7 +236,7 @@ class Student:
         seconds, self.seconds, outputs = self.seconds, START_SECONDS, []
         try:
             reply = self._execute_in_time(_FIRST.format(**places), outputs, {"fenced": _IS_FENCED})
-            self.fenced = "True" in str(reply["content"]["user_expressions"]["fenced"])
+            self.fenced = "True" in str(reply["content"].get("user_expressions", {}).get("fenced"))
         finally:
             self.seconds = seconds
         if any(output.output_type == "error" for output in outputs):
