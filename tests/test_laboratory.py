@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from specdec_lessons import models
-from specdec_lessons.decoding import Judged, Round, Trace
+from specdec_lessons.decoding import Judged, Round
 from specdec_lessons.evidence import acceptance_estimate
 from specdec_lessons.figures.style import STATES
 from specdec_lessons.labs import LaboratoryLab, kit, laboratory, rounds, scene

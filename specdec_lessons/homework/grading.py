@@ -169,8 +169,6 @@ def _as_handed_out(stored, points, solutions):
 
 def _copy(cell, source):
     new = (new_code_cell if cell.cell_type == "code" else new_markdown_cell)(source)
-    if "attachments" in cell:
-        new["attachments"] = cell["attachments"]
     new.metadata["nbgrader"] = nbformat.from_dict(dict(cell.metadata.nbgrader))
     return new
 
@@ -271,14 +269,11 @@ class Function:
         self._student, self._name = student, name
 
     def __call__(self, *arguments, **keywords):
-        arguments = [one.spawn(1)[0] if isinstance(one, np.random.Generator) else one for one in arguments]
-        keywords = {key: one.spawn(1)[0] if isinstance(one, np.random.Generator) else one
-                    for key, one in keywords.items()}
-        return self._asked(arguments, keywords, None)
+        return self._asked(list(map(_child, arguments)), {key: _child(one) for key, one in keywords.items()}, None)
 
     def repeat_in_its_process(self, times, arguments, rng):
         """The results of ``times`` calls with one generator; `checks.repeat` asks for it."""
-        return self._asked([*arguments, rng.spawn(1)[0]], {}, times)
+        return self._asked([*arguments, _child(rng)], {}, times)
 
     def _asked(self, arguments, keywords, times):
         try:
@@ -287,6 +282,11 @@ class Function:
             raise AssertionError(f"{self._name}: {why}.") from None
         except RuntimeError as told:
             raise AssertionError(f"{self._name} fails with {told}") from None
+
+
+def _child(value):
+    """A generator's child in its place: it crosses by its state, so the same one would draw the same each time."""
+    return value.spawn(1)[0] if isinstance(value, np.random.Generator) else value
 
 
 def _stand_in(student, name):

@@ -240,7 +240,6 @@ class Student:
         finally:
             self.seconds = seconds
         if any(output.output_type == "error" for output in outputs):
-            self.close()
             raise RuntimeError(f"the student's process could not be prepared: {outputs}")
 
     def _stop(self):

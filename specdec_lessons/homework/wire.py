@@ -72,7 +72,7 @@ def _plain(value):
     if not callable(value) and not isinstance(value, (bytes, set, frozenset, np.ndarray)):
         array = np.asarray(value)  # ranges, series and other tables of numbers
         if array.dtype.kind in "biuf" and (array.ndim or hasattr(value, "dtype")):
-            return _plain(array if array.dtype.itemsize <= 8 else array.astype(np.float64))
+            return _plain(array)
     raise ValueError(f"numbers, text, lists, dicts and arrays can be handed over, got {type(value).__name__}")
 
 

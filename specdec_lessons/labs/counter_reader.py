@@ -221,15 +221,13 @@ class CounterReaderLab(kit.Lab):
         )
         self.controls = {name: getattr(self, name) for name in ("text", "example", "engine", "k", "c", "v")}
         self.views["numbers"] = kit.View.words("counters", reading, "150px")
-        for name, plot in PLOTS.items():
-            panel = kit.Panel(plot)
-            self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
+        plots = self.add_plots(PLOTS, VIEWS)
         self.start(
             [
                 self.text.widget,
                 kit.row([control.widget for name, control in self.controls.items() if name != "text"]),
                 self.views["numbers"].widget,
-                kit.beside([self.views[name].widget for name in PLOTS]),
+                plots,
             ]
         )
 

@@ -638,6 +638,13 @@ class Lab:
         first.note = " ".join(control.note for control in self.controls.values() if control.note)
         return first
 
+    def add_plots(self, plots, views, height="225px"):
+        """Make a panel and a view of each plot, by name; the widget that shows them side by side."""
+        for name, plot in plots.items():
+            panel = Panel(plot, height=height)
+            self.views[name] = View(views[name], panel.show, panel.widget)
+        return beside([self.views[name].widget for name in plots])
+
     def _say_note(self):
         first = self._gather_notes()
         first.error.value = note_html(first.note)

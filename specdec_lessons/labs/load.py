@@ -194,14 +194,12 @@ class LoadLab(kit.Lab):
             name: getattr(self, name) for name in ("hardware", "model", "batch", "context", "a", "c", "k")
         }
         self.views["numbers"] = kit.View.words("load", reading, "106px")
-        for name, plot in PLOTS.items():
-            panel = kit.Panel(plot)
-            self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
+        plots = self.add_plots(PLOTS, VIEWS)
         self.start(
             [
                 kit.row([control.widget for control in self.controls.values()]),
                 self.views["numbers"].widget,
-                kit.beside([self.views[name].widget for name in PLOTS]),
+                plots,
             ]
         )
 

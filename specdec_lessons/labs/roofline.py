@@ -188,14 +188,12 @@ class RooflineLab(kit.Lab):
             name: getattr(self, name) for name in ("hardware", "model", "positions", "batch", "context")
         }
         self.views["numbers"] = kit.View.words("roofline", reading, "86px")
-        for name, plot in PLOTS.items():
-            panel = kit.Panel(plot, height="260px")
-            self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
+        plots = self.add_plots(PLOTS, VIEWS, height="260px")
         self.start(
             [
                 kit.row([control.widget for control in self.controls.values()]),
                 self.views["numbers"].widget,
-                kit.beside([self.views[name].widget for name in PLOTS]),
+                plots,
             ]
         )
 

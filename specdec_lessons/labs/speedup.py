@@ -272,17 +272,13 @@ class SpeedupLab(kit.Lab):
             numbers.append(self.v)
 
         self.views["numbers"] = kit.View.words("speedup", reading, "76px")
-        panels = []
-        for name in self.shown:
-            panel = kit.Panel(PLOTS[name])
-            panels.append(panel)
-            self.views[name] = kit.View(VIEWS[name], panel.show, panel.widget)
+        plots = self.add_plots({name: PLOTS[name] for name in self.shown}, VIEWS)
         self.player = self._new_player() if with_replay else None
         self.start(
             [
                 kit.row([*(control.widget for control in numbers), self.draft.widget]),
                 self.views["numbers"].widget,
-                kit.beside([self.views[name].widget for name in self.shown]),
+                plots,
                 *([self.heading, self.player.widget] if with_replay else []),
             ]
         )

@@ -112,15 +112,21 @@ def test_replay_steps_and_scrubs_by_mouse(labs):
     wait_for(labs, lab, f"After {rounds} of {rounds} rounds")
 
 
+def drag(labs, lab, label, by, steps):
+    """Drag a slider's handle sideways by so many pixels, and let what follows settle."""
+    handle = slider(lab, label).bounding_box()
+    x, y = handle["x"], handle["y"] + handle["height"] / 2
+    labs.page.mouse.move(x + handle["width"] / 2, y)
+    labs.page.mouse.down()
+    labs.page.mouse.move(x + by, y, steps=steps)
+    labs.page.mouse.up()
+    labs.page.wait_for_timeout(600)
+
+
 def test_a_new_k_restarts_the_replay_and_dragging_a_does_not(labs):
     lab = labs["speedup"]
     before, curves, shown = frame(lab), lab.evaluate(CURVES_JS), phase(lab)
-    handle = slider(lab, "acceptance a").bounding_box()
-    labs.page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
-    labs.page.mouse.down()
-    labs.page.mouse.move(handle["x"] - 40, handle["y"] + handle["height"] / 2, steps=8)
-    labs.page.mouse.up()
-    labs.page.wait_for_timeout(600)
+    drag(labs, lab, "acceptance a", -40, steps=8)
     assert quantity(lab, "expected_tokens").inner_text() != "3.36"
     assert lab.evaluate(CURVES_JS) != curves
     assert (frame(lab), phase(lab)) == (before, shown)
@@ -247,12 +253,7 @@ def watch_unfolding(lab):
 def test_a_new_k_or_draft_restarts_the_laboratory_and_dragging_a_does_not(labs):
     lab = labs["laboratory"]
     assert unfolded(lab) == 12 and button(lab, "Play").is_visible()
-    handle = slider(lab, "agreement a").bounding_box()
-    labs.page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
-    labs.page.mouse.down()
-    labs.page.mouse.move(handle["x"] - 20, handle["y"] + handle["height"] / 2, steps=5)
-    labs.page.mouse.up()
-    labs.page.wait_for_timeout(600)
+    drag(labs, lab, "agreement a", -20, steps=5)
     assert number(lab, "agreement a").input_value() != "0.8"
     assert unfolded(lab) == 12 and button(lab, "Play").is_visible()
 
